@@ -4,6 +4,7 @@
 # Every limit of the helper is reached.  The helper stays within it and continues, and the profile counts what was lost.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 : "${CC:?}"
 cd "$dir"
 top=$dir
@@ -54,7 +55,10 @@ at_most() {
 }
 
 $CC -O1 -fno-optimize-sibling-calls -o bounds "$SRCDIR/tests/fixtures/bounds.c" -lpthread -ldl
-echo 'static volatile long sum; void run(void) { for (int i = 0; i < 2000; i++) sum++; }' >library.c
+mkdir programs
+$CC -O1 -o programs/endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
+$CC -O1 -o programs/changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
+printf '#include <unistd.h>\nstatic volatile long sum; void run(void) { usleep(100); sum++; }\n' >library.c
 $CC -O1 -shared -fPIC -o library.so library.c
 
 # helpers OPTIONS CONDITION KIND...: for each KIND, starts the program `$fixture KIND` and a helper for it.  Each helper
@@ -64,29 +68,19 @@ end="bad unwind information"
 helpers() {
 	options=$1 condition="it.samples >= $samples && it.stack_ends['$end'] >= 1 && $2"
 	shift 2
-	programs=
 	for kind in "$@"; do
 		started said $fixture $kind ${threads-}
-		programs="$programs $started"
-		timeout -s KILL 300 "$VIGNETTED" -p $started -o $kind.vgp --duration 600 $options 2>err.$kind &
-		eval "helper_$kind=$!"
-	done
-	for kind in "$@"; do
-		eval "helper=\$helper_$kind"
+		"$VIGNETTED" -p $started -o $kind.vgp --duration 600 $options 2>err.$kind & helper=$!
+		pids="$pids $helper"
 		await 200 "$fixture $kind: $condition" recorded_or_exited $kind $helper "$condition"
-	done
-	for kind in "$@"; do
-		eval "helper=\$helper_$kind"
 		kill_own TERM $helper
+		await 120 "$fixture $kind: a signal ends the helper" exited $helper
 		status=0
 		wait $helper || status=$?
 		[ $status = 0 ] || fail "$fixture $kind: exit status $status: $(cat err.$kind)"
-	done
-	stopped $programs
-	for kind in "$@"; do
+		end $started
 		"$VGTOOL" info --json $kind.vgp >info 2>err || fail "$fixture $kind: $(cat err)"
-		at_least samples $samples
-		at_least "$end" 1
+		[ "$(json info "$condition")" = true ] || fail "$fixture $kind: not true: $condition: $(cat info)"
 	done
 }
 
@@ -110,22 +104,23 @@ threads() {
 modules() {
 	mkdir libraries
 	number=0
-	while [ $number -lt 300 ]; do
+	while [ $number -lt 110 ]; do
 		number=$((number + 1))
 		cp "$top/library.so" libraries/a-library-with-a-long-name-$number.so
 	done
 	started said "$top/bounds" libraries libraries/*
-	record 'it.samples >= 500' --max-modules 64 --max-name 20 --rate 500
+	record 'it.modules >= 30 && it.names_truncated >= 30 && it.modules_over_limit >= 46 && it.samples >= 100' \
+		--max-modules 64 --max-name 20 --rate 999
 	at_most modules 64
 	at_least modules 30
-	at_least modules_over_limit 236
+	at_least modules_over_limit 46
 	at_least names_truncated 30
 	at_least samples 100
 	[ "$(records p.vgp 'it.some((one) => one.kind === "module" && one.name === "a-library-with-a-lon")')" = true ] ||
 		fail "no name was truncated"
 	[ "$(records p.vgp 'it.some((record) => record.kind === "stack" && record.module === null)')" = true ] ||
 		fail "no frame without a module"
-	record 'it.samples >= 500' --rate 500
+	record 'it.modules >= 100' --rate 999
 	at_least modules 100
 	at_most modules_over_limit 0
 	at_most names_truncated 0
@@ -134,7 +129,28 @@ modules() {
 
 # A program without a sorted table of its FDEs, and with more FDEs than the helper indexes.
 functions() {
-	printf '.text\n.rept 530000\n.cfi_startproc\nnop\n.cfi_endproc\n.endr\n.section .note.GNU-stack,"",@progbits\n' >many.s
+	# as(1) takes three times as long for .cfi_startproc.
+	cat >many.s <<-'END'
+	.text
+	functions: .rept 530000
+	nop
+	.endr
+	.section .eh_frame, "a", @progbits
+	# Version 1, "zR", factors 1 and -8; DW_EH_PE_pcrel | sdata4; the CFA is rsp + 8, the return address at the CFA - 8
+	cie: .long 2f - 1f
+	1: .long 0
+	.byte 1
+	.string "zR"
+	.byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1
+	.balign 4
+	2:
+	.set n, 0
+	.rept 530000
+	.long 16, . - cie, functions + n - ., 1, 0
+	.set n, n + 1
+	.endr
+	.section .note.GNU-stack, "", @progbits
+	END
 	$CC -O1 -static -fno-optimize-sibling-calls -w -o many "$SRCDIR/tests/fixtures/bounds.c" many.s
 	started said ./many deep 10
 	record 'it.samples >= 100 && it.modules_unindexed === 1' --rate 500
@@ -156,7 +172,7 @@ frames() {
 # Memory: first with --max-memory, then with a limit of the address space (ulimit -v) that the helper does not know.
 memory() {
 	started said "$top/bounds" stacks
-	record 'it.samples >= 4000 && it.stack_tables >= 2' --max-memory 33554432 --rate 5000
+	record 'it.samples >= 200 && it.stack_tables >= 2' --max-memory 33554432 --rate 5000
 	at_least stack_tables 2
 	at_least samples 200
 	at_most no_memory 0
@@ -168,7 +184,7 @@ memory() {
 		printf '#!/bin/sh\nulimit -v 14000\nexec "%s" "$@"\n' "$unlimited" >limited
 		chmod 755 limited
 		VIGNETTED=./limited
-		record 'it.samples >= 4000 && it.stack_tables >= 2' --rate 5000
+		record 'it.samples >= 200 && it.stack_tables >= 2' --rate 5000
 		VIGNETTED=$unlimited
 		at_least stack_tables 2
 		at_least samples 200
@@ -178,8 +194,7 @@ memory() {
 
 # Unwind information that never ends, or takes long to read.  Each walk ends, and a signal ends the recording.
 endless() {
-	$CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
-	fixture=./endless
+	fixture=$top/programs/endless
 	samples=1
 	helpers "--rate 20" true skip bra deref count divide long program
 	threads=1000
@@ -192,20 +207,35 @@ endless() {
 # Instructions that take long to follow, of functions without unwind information.  A walk takes longer than the period of
 # 1 ms, on any machine, and stops before the root frame.
 instructions() {
-	$CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
-	fixture=./endless
+	fixture=$top/programs/endless
 	samples=20
 	end="bad unwind information"
 	helpers "--rate 999" 'it.lost.ticks_skipped >= 1' code
 	at_most stacks_complete 0
 }
 
-# Unwind information that changes between its check and its use.  It must not reach libunwind.
+# Unwind information that changes between its check and its use.  It must not reach libunwind, which would crash.
 changing() {
-	$CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
-	fixture=./changing
-	samples=100
-	helpers "--rate 999" true divide column stack register letters distance
+	changes 500 divide column stack
+	changes 100 register letters distance
+}
+
+# changes SAMPLES KIND...: records `changing KIND`, again for longer until there are that many samples
+changes() {
+	condition="it.samples >= $1 && it.stack_ends['$end'] >= 1"
+	shift
+	for kind in "$@"; do
+		started said "$top/programs/changing" $kind
+		for ms in 300 600 1200 2400 4800 9600 19200 38400; do
+			"$VIGNETTED" -p $started -o $kind.vgp --rate 999 --duration ${ms}ms 2>err ||
+				fail "changing $kind: exit status $?: $(cat err)"
+			"$VGTOOL" info --json $kind.vgp >info 2>err || fail "changing $kind: $(cat err)"
+			enough=$(json info "$condition")
+			[ "$enough" = false ] || break
+		done
+		[ "$enough" = true ] || fail "changing $kind: not true: $condition: $(cat info)"
+		end $started
+	done
 }
 
 side_by_side threads modules functions frames memory endless instructions changing

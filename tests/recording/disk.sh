@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # The disk is slow, full, read-only, or fails.  The recording ends with a reason, the written part of the profile stays
-# readable, and the recorded program continues.  The helper syncs the file, but does not wait for the sync.  Needs
-# strace.
+# readable, and the recorded program continues.  The helper syncs the file, but does not wait for the sync.
 set -eu
 . "${SRCDIR:?}/tests/namespace.sh"
 . "${SRCDIR:?}/tests/lib.sh"
+needs node strace prlimit
 at_end() {
 	cd /
 	umount -l "$dir/full/small" "$dir/memory" 2>/dev/null
@@ -19,45 +19,59 @@ memory=$dir/memory
 mkdir "$memory"
 mount -t tmpfs none "$memory"
 
-# busy NAME: starts a process that counts, and writes the count into a file.  The process has many stacks, so that the
-# profile grows.  $busy is its pid.
+# busy NAME: starts a process that counts, and writes the count into a file.  $busy is its pid.
 busy() {
 	count=$memory/$1
-	sh -c 'n=0; while :; do n=$((n + 1)); [ $((n % 1000)) = 0 ] && echo $n >"$0"; done' "$count" & busy=$!
+	sh -c 'n=0; while :; do n=$((n + 1)); echo $n >"$0"; sleep 0.05; done' "$count" & busy=$!
 	pids=$busy
 }
 
 # alive WHEN: fails unless the process still counts
 alive() {
 	before=$(cat "$count")
-	await 60 "the process counts, $1" counts
+	await 120 "the process counts, $1" counts
 }
 counts() { [ "$(cat "$count")" != "$before" ]; }
 
-# injected ERROR: records, while the third and all later writes to the profile fail with that error
+# injected ERROR WHEN REASON: records, while writes to the profile fail with that error: the third, or "3+": the third and
+# all later ones.  The profile must have that end reason, or null.
 injected() {
 	status=0
-	strace -o trace -P "$dir/p.vgp.part" -e trace=write -e inject=write:error="$1":when=3+ \
-		"$VIGNETTED" -p $busy -o p.vgp --rate 200 --duration 30 2>err || status=$?
-	[ $status = 1 ] || fail "$1: status $status: $(cat err)"
+	strace -o trace -P "$dir/p.vgp.part" -e trace=write -e inject=write:error="$1":when="$2" \
+		"$VIGNETTED" -p $busy -o p.vgp --rate 200 --duration 600 2>err || status=$?
+	[ $status = 1 ] || fail "$1: status $status, not 1: $(cat err)"
 	[ "$(wc -l <err)" = 1 ] || fail "$1: not one message: $(cat err)"
 	grep -q 'p.vgp: the profile is incomplete' err || fail "$1: $(cat err)"
-	"$VGTOOL" info --json p.vgp >info 2>err || fail "$1: the profile cannot be read: $(cat err)"
-	[ "$(json info it.damaged_bytes)" = 0 ] || fail "$1: the profile is damaged"
-	[ "$(json info it.samples)" -gt 0 ] || fail "$1: the profile has no samples"
+	readable p.vgp "$3"
+	[ "$2" != 3 ] || "$VGTOOL" info p.vgp 2>&1 >/dev/null | grep -q 'chunks are missing' ||
+		fail "$1: vgtool info does not say that chunks are missing: $("$VGTOOL" info p.vgp 2>&1 >/dev/null)"
 	rm -f p.vgp
 }
+
+# readable FILE REASON...: fails unless the profile is undamaged, has samples, and has one of these end reasons
+readable() {
+	"$VGTOOL" info --json "$1" >info 2>err || fail "$1: the profile cannot be read: $(cat err)"
+	[ "$(json info 'it.samples > 0 && it.damaged_bytes === 0')" = true ] || fail "$1: damaged, or no samples: $(cat info)"
+	reason=$(json info it.end_reason) file=$1
+	shift
+	for wanted in "$@"; do [ "$reason" != "$wanted" ] || return 0; done
+	fail "$file: the end reason is '$reason', not '$*'"
+}
+
 no_space() {
 	busy no_space
-	injected ENOSPC
-	injected EDQUOT
+	injected ENOSPC 3+ null
+	injected EDQUOT 3+ null
+	# There is room again for the end of the profile.
+	injected ENOSPC 3 'the disk is full'
 	alive "after ENOSPC and EDQUOT"
 }
 failing() {
 	busy failing
-	injected EIO
-	injected EROFS
-	alive "after EIO and EROFS"
+	injected EIO 3+ null
+	injected EROFS 3+ null
+	injected EFBIG 3 'the process may not write larger files'
+	alive "after EIO, EROFS and EFBIG"
 }
 
 # An interrupted write is repeated.
@@ -69,10 +83,21 @@ interrupted() {
 	"$VGTOOL" dump p.vgp >/dev/null 2>err && [ ! -s err ] || fail "EINTR left damage: $(cat err)"
 }
 
-# begun NAME STRACE_OPTION...: begins a recording of eight seconds under strace
+# begun NAME STRACE_OPTION...: begins a recording under strace.  $begun is the pid of strace.
 begun() {
 	name=$1; shift
-	timeout -s KILL 120 strace -o trace.$name "$@" "$VIGNETTED" -p $busy -o $name.vgp --duration 8 2>err.$name &
+	strace -o trace.$name "$@" "$VIGNETTED" -p $busy -o $name.vgp --duration 600 2>err.$name & begun=$!
+	pids="$pids $begun"
+}
+
+# interrupted_ends NAME PID: ends the recording under the strace with that pid
+interrupted_ends() {
+	await 120 "$1: the helper ends" interrupted_exited "$2"
+	wait "$2" || fail "$1: $(cat err.$1)"
+}
+# vignetted is the child of strace.  It may not have begun to handle signals.
+interrupted_exited() {
+	exited "$1" || { kill_own TERM $(cat "/proc/$1/task/$1/children"); exited "$1"; }
 }
 
 # The helper requests a sync every five seconds.  At the end it starts the write-back of the file.  The helper waits for
@@ -80,46 +105,58 @@ begun() {
 # not delay the end for long.
 syncs() {
 	busy syncs
-	begun synced -e trace=io_submit,sync_file_range,fdatasync,fsync; synced=$!
-	begun queueless -e trace=io_setup,sync_file_range -e inject=io_setup:error=ENOSYS; queueless=$!
-	begun dead -e trace=io_getevents -e inject=io_getevents:retval=0; dead=$!
-	wait $synced || fail "sync: $(cat err.synced)"
-	wait $queueless || fail "sync without a queue: $(cat err.queueless)"
-	wait $dead || fail "a dead disk: $(cat err.dead)"
+	begun synced -e trace=io_submit,sync_file_range,fdatasync,fsync; synced=$begun
+	begun queueless -e trace=io_setup,sync_file_range -e inject=io_setup:error=ENOSYS; queueless=$begun
+	begun dead -e trace=io_submit,io_getevents -e inject=io_getevents:retval=0; dead=$begun
+	await 120 "a sync" grep -q 'IOCB_CMD_FDSYNC.*= 1$' trace.synced
+	await 120 "a sync of a dead disk" grep -q 'IOCB_CMD_FDSYNC.*= 1$' trace.dead
+	interrupted_ends synced $synced
+	interrupted_ends queueless $queueless
+	interrupted_ends dead $dead
 	syncs=$(grep -c 'IOCB_CMD_FDSYNC.*= 1$' trace.synced) || true
-	[ "$syncs" = $(($(info synced.vgp duration_ns) / 5000000000)) ] ||
-		fail "not synced every five seconds: $(cat trace.synced)"
+	most=$(($(info synced.vgp duration_ns) / 5000000000))
+	[ "$syncs" -le "$most" ] || fail "synced more often than every five seconds: $syncs, not at most $most: $(cat trace.synced)"
 	[ "$(grep -c 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace.synced)" = 1 ] ||
 		fail "not written back once, at the end: $(cat trace.synced)"
 	! grep -qE '^(fdatasync|fsync)' trace.synced || fail "waited for the disk: $(cat trace.synced)"
 	[ "$(info synced.vgp syncs_failed)" = 0 ] || fail "a sync failed"
 	grep -q 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace.queueless ||
 		fail "no write-back without a queue: $(cat trace.queueless)"
-	ended dead.vgp 'the duration limit was reached'
+	ended dead.vgp 'interrupted by a signal'
 	alive "after the syncs"
+}
+
+# appended_samples: whether the profile in the file `appended` has samples
+appended_samples() {
+	tail -c +16 appended >p.vgp.new
+	cmp -s p.vgp.new p.vgp || mv p.vgp.new p.vgp
+	holds p.vgp 'it.samples > 0'
 }
 
 # A file system that becomes full, is full from the start, or is read-only; and a limit of the file size.
 full() {
 	busy full
 	interrupted
-	# A file system that is full.
+	# The file system becomes full when the profile has the first samples.
 	mkdir small
-	mount -t tmpfs -o size=64k none small
-	# The first second of samples fits, and the second does not.
-	head -c 16000 /dev/zero >small/ballast
+	mount -t tmpfs -o size=1m none small
+	"$VIGNETTED" -p $busy -o small/p.vgp --rate 1000 --duration 600 2>err & helper=$!
+	pids="$pids $helper"
+	await 120 "the first samples" holds small/p.vgp.part 'it.samples > 0'
+	head -c 2m /dev/zero >small/ballast 2>/dev/null || true
+	await 120 "full: the helper ends" exited $helper
 	status=0
-	"$VIGNETTED" -p $busy -o small/p.vgp --rate 1500 --duration 600 2>err || status=$?
+	wait $helper || status=$?
 	[ $status = 1 ] || fail "full: status $status"
 	grep -q 'No space left' err || fail "full: $(cat err)"
 	[ -f small/p.vgp ] && [ ! -e small/p.vgp.part ] || fail "full: $(ls small)"
-	ended small/p.vgp 'the disk is full'
-	"$VGTOOL" info small/p.vgp 2>&1 >/dev/null | grep -q 'chunks are missing' || fail "full: vgtool info does not say that chunks are missing"
+	# There may be no room for the end of the profile.
+	readable small/p.vgp 'the disk is full' null
 	alive "while the disk is full"
 
 	# Full from the start
 	rm small/p.vgp
-	head -c 100000 /dev/zero >small/ballast 2>/dev/null || true
+	head -c 2m /dev/zero >small/ballast 2>/dev/null || true
 	status=0
 	"$VIGNETTED" -p $busy -o small/p.vgp 2>err || status=$?
 	[ $status = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "full from the start: status $status, $(cat err)"
@@ -134,12 +171,18 @@ full() {
 
 	# vignetted keeps the earlier content of the file, even if it cannot write the whole profile.
 	echo "written before" >appended
+	"$VIGNETTED" -p $busy -o /dev/stdout --rate 1000 --duration 600 >>appended 2>err & helper=$!
+	pids="$pids $helper"
+	await 120 "appended: the first samples" appended_samples
+	# A part of the next chunk fits.
+	prlimit --pid $helper --fsize=$(($(stat -c %s appended) + 100))
+	await 120 "appended: the helper ends" exited $helper
 	status=0
-	(ulimit -f 80; exec "$VIGNETTED" -p $busy -o /dev/stdout --rate 1500 --duration 600 >>appended 2>err) || status=$?
+	wait $helper || status=$?
 	[ $status = 1 ] || fail "appended: status $status: $(cat err)"
 	[ "$(head -n 1 appended)" = "written before" ] || fail "appended: the earlier content is lost"
 	tail -c +16 appended >p.vgp
-	ended p.vgp 'the process may not write larger files'
+	readable p.vgp 'the process may not write larger files' null
 	alive "at the end"
 }
 

@@ -5,6 +5,7 @@
 # intervals.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs python3 g++
 count=3000000 kills=5 seconds=2
 [ -z "${SOAK-}" ] || { count=10000000 kills=200 seconds=60; }
 # The header and its macro can be used in C and C++.

@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The flight recorder: windows of 2 s (SOAK: of 30 s, for 10 minutes), stalls, kills, full disks.
+# The flight recorder: windows of 1 s (SOAK: of 30 s, for 10 minutes), stalls, kills, full disks.  flight.c waits for
+# conditions.
 set -eu
 . "${SRCDIR:?}/tests/namespace.sh"
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 at_end() {
 	cd /
 	umount -l "$dir/killed_then_short/small" 2>/dev/null
 }
-seconds=6 window=2
+seconds=2 window=1
 [ -z "${SOAK-}" ] || { seconds=600 window=30; }
 
 flight=$BUILDDIR/tests/recording/flight
@@ -26,7 +28,7 @@ helper_make() {
 
 # helper_exits WHAT: waits for the end of the helper
 helper_exits() {
-	await 60 "$1: the helper ends" exited "$(cat pid)"
+	await 120 "$1: the helper ends" exited "$(cat pid)"
 }
 
 # whole FILE REASON: fails unless the profile is undamaged, has samples, and ended for this reason
@@ -42,7 +44,7 @@ stalled() {
 		fail "$1 cannot be resolved"
 	"$VGTOOL" folded resolved.vgp >folded || fail "$1: no folded stacks"
 	grep -q 'loop_run.*document_save.*futex' folded || fail "$1: the loop does not wait for the lock: $(cat folded)"
-	grep -q 'documents_index.*nanosleep' folded || fail "$1: no stack of the thread that has the lock: $(cat folded)"
+	grep -q 'documents_index' folded || fail "$1: no stack of the thread that has the lock: $(cat folded)"
 	"$VGTOOL" summary "$1" >summary || fail "$1: no summary"
 	grep -q ' index ' summary && grep -q ' save ' summary || fail "$1: intervals are missing: $(cat summary)"
 	grep -q 'the heartbeat is late' summary || fail "$1 does not say that the heartbeat is late: $(cat summary)"
@@ -59,14 +61,14 @@ run() {
 
 last() { run 1200 last $seconds $window; }
 
-small() { run 120 small; }
+small() { run 300 small; }
 
-code() { run 60 code; }
+code() { run 300 code; }
 
 full() {
 	mkdir small
 	mount -t tmpfs -o size=16m small small
-	run 60 full small
+	run 300 full small
 }
 
 # The program is killed: the helper writes the samples and events in its memory to the file.
@@ -83,25 +85,13 @@ killed() {
 	helper_exits killed
 	whole killed.vgp.part "the process ended"
 	[ "$(json info it.threads)" = 9 ] || fail "not all threads of the killed program: $(cat info)"
-	window_s=$("$VGTOOL" info killed.vgp.part | awk '$1 == "part" { printf "%.2f", $5 - $2 }')
-	case $window_s in
-	2*) ;;
-	*) fail "the killed program's window is $window_s s, not 2" ;;
-	esac
+	[ "$(json info it.samples)" -ge 1000 ] || fail "samples of the killed program are missing: expected 1000: $(cat info)"
 }
 
 # A stall that ends.
 stall() {
 	helper_make
-	for try in 1 2 3 4 5; do
-		rm -f stall.vgp*
-		status=0
-		timeout 120 "$flight" stall >printed || status=$?
-		[ $status = 75 ] || break        # the machine stood still, which the recorder takes for a stall
-		helper_exits "stall, try $try"
-	done
-	[ $status = 0 ] || fail "stall: $(cat printed)"
-
+	timeout 600 "$flight" stall >printed || fail "stall: $(cat printed)"
 	whole stall.vgp.2 "the heartbeat is back"
 	stalled stall.vgp.2
 }
@@ -112,20 +102,21 @@ wedged() {
 	"$flight" wedged >printed &
 	pids=$!
 	stall_or_exited() { [ -s wedged.vgp.1.part ] || exited $pids; }
-	await 60 "the recorder notices the stall" stall_or_exited
+	await 120 "the recorder notices the stall" stall_or_exited
 	[ -s wedged.vgp.1.part ] || fail "wedged: $(cat printed)"
-	# The file can be read during the stall, and two more seconds are recorded.
-	await 60 "the file of the stall can be read" holds wedged.vgp.1.part 'it.samples > 0'
+	# The file can be read during the stall, and the recording continues.
+	await 120 "the file of the stall can be read" holds wedged.vgp.1.part 'it.samples > 0'
 	so_far=$(json holds it.duration_ns)
-	await 60 "two more seconds of the stall are recorded" holds wedged.vgp.1.part "it.duration_ns >= $so_far + 2e9"
+	await 120 "one more second of the stall is recorded" holds wedged.vgp.1.part "it.duration_ns >= $so_far + 1e9"
 	kill -9 $pids
 	wait $pids 2>/dev/null || true
 	helper_exits wedged
 	whole wedged.vgp.1.part "the process ended"
 	stalled wedged.vgp.1.part
+	grep -q 'documents_index.*nanosleep' folded || fail "the thread that has the lock does not sleep: $(cat folded)"
 }
 
-# Each part has at most one busy program at a time.
+# These parts take about as long as stall() together.
 wedged_then_code() {
 	wedged
 	code
@@ -135,5 +126,4 @@ killed_then_short() {
 	small
 	full
 }
-side_by_side stall wedged_then_code killed_then_short
-side_by_side last
+side_by_side stall wedged_then_code killed_then_short last

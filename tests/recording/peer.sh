@@ -5,6 +5,7 @@
 # file.  vgctl itself renames the file at the end.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs /usr/bin/python3
 : "${VGCTL:?}"
 WIRE=$(wire_version)
 chmod 755 "$dir"
@@ -53,7 +54,7 @@ s.send(head(36) + struct.pack("=II", 1, 0) + bytes(248))
 while not os.path.exists("complete"):
     time.sleep(0.02)
 s.send(head(40) + bytes(256))
-s.settimeout(20)
+s.settimeout(120)
 data = s.recv(4096)
 print("kind", struct.unpack("=IHH", data[:8])[2], "code", struct.unpack("=i", data[8:12])[0], flush=True)
 END
@@ -82,7 +83,7 @@ peer() {
 refuses() {
 	place
 	peer refuse
-	! timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 2>log || fail "vgctl begin succeeds with a peer that hangs up"
+	! timeout 120 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 2>log || fail "vgctl begin succeeds with a peer that hangs up"
 	wait $server
 	grep -qx 'kind 35 descriptors 1' printed || fail "more than the file was passed"
 	grep -qx file printed || fail "the descriptor that was passed is not the output file"
@@ -96,7 +97,7 @@ full() {
 	peer full
 	full=
 	for command in "status 4711" list "begin 4711 -o secret/in/out.vgp"; do
-		timeout 60 "$VGCTL" --directory run $command >/dev/null 2>"log.${command%% *}" & full="$full $!"
+		timeout 120 "$VGCTL" --directory run $command >/dev/null 2>"log.${command%% *}" & full="$full $!"
 	done
 	for client in $full; do
 		status=0
@@ -119,9 +120,9 @@ completes() {
 	mkfifo pipe
 	cat pipe >ended & reader=$!
 	pids="$pids $reader"
-	timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 9>pipe >begun || fail "begin"
+	timeout 120 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 9>pipe >begun || fail "begin"
 	[ "$(cat begun)" = 1 ] || fail "begin: $(cat begun)"
-	await 60 "vgctl closes a pipe of its caller's" exited $reader
+	await 120 "vgctl closes a pipe of its caller's" exited $reader
 	[ -e secret/in/out.vgp.part ] || fail "vgctl renamed the file too early"
 	: >complete
 	wait $server || fail "the peer failed"
@@ -141,9 +142,9 @@ few_descriptors() {
 		peer complete
 		cat pipe >begun & reader=$!
 		pids="$pids $reader"
-		(ulimit -n $limit; timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/few.vgp 2>log >pipe \
+		(ulimit -n $limit; timeout 120 "$VGCTL" --directory run begin 4711 -o secret/in/few.vgp 2>log >pipe \
 			3<log 4<log 5<log 6<log 7<log 8<log 9<log || true)
-		await 60 "vgctl closes its standard output" exited $reader
+		await 120 "vgctl closes its standard output" exited $reader
 		limit=$((limit + 1))
 		[ "$(cat begun)" = 1 ] || stopped $server
 	done

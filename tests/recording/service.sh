@@ -5,6 +5,7 @@
 # systemctl.  tests/release/systemd.sh tests the unit under systemd.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 mkdir "$dir/bin" "$dir/libexec" "$dir/profiles"
 ln -s "$SRCDIR/vignetted/systemd/vignetted-service" "$VIGNETTED" "$dir/libexec/"
 cp "$(command -v sleep)" "$dir/first"
@@ -28,7 +29,7 @@ begin() {
 	rm -f "$dir/asks"
 	"$dir/libexec/vignetted-service" work --rate 50 2>"$dir/log" & service=$!
 	pids="$pids $service"
-	await 60 "the first question" test -e "$dir/asks"
+	await 120 "the first question" test -e "$dir/asks"
 }
 answer() {
 	printf '%s\n' "LoadState=${2-loaded}" "MainPID=$1" >"$dir/state"
@@ -37,7 +38,7 @@ answer() {
 }
 turn() {
 	answer "$@"
-	await 60 "a question: $(cat "$dir/log")" test -e "$dir/asks"
+	await 120 "a question: $(cat "$dir/log")" test -e "$dir/asks"
 }
 # kept NAME...: fails unless these patterns match all profiles that are kept, one file each, in this order.  What others
 # have put there must be kept, too.
@@ -53,8 +54,8 @@ kept() {
 "$dir/first" 1000 & first=$!
 "$dir/second" 1000 & second=$!
 pids="$first $second"
-await 60 "the first process" executed $first
-await 60 "the second process" executed $second
+await 120 "the first process" executed $first
+await 120 "the second process" executed $second
 
 mkdir ${others%% *}
 touch ${others#* }

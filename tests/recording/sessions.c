@@ -2,13 +2,13 @@
 /*
  * A program whose helper listens, for tests/recording/sessions.sh:
  *
- *     sessions DIRECTORY STOP [PROFILE]
+ *     sessions DIRECTORY STOP [PROFILE [NAP_MS]]
  *
- * One thread runs, 60 % of its time in one function and 40 % in another.  The first thread reads commands, prints a
- * line for each, and ends when its input ends:
+ * One thread runs, 60 % of its time in one function and 40 % in another.  With NAP_MS it sleeps that long after each
+ * 7 ms of CPU time.  The first thread reads commands, prints a line for each, and ends when its input ends:
  *
- *     begin       begins a session at 99 Hz with the file PROFILE
- *     flight      begins a flight recorder of 2 s with the file PROFILE
+ *     begin       begins a session at 199 Hz with the file PROFILE
+ *     flight      begins a flight recorder of 1 s with the file PROFILE
  *     end         ends the session
  *     unlisten    calls vgctl_unlisten()
  */
@@ -24,6 +24,7 @@
 
 static volatile unsigned long sink;
 static atomic_bool stopping;
+static long nap_ms;
 
 static unsigned long long cpu_ns(void)
 {
@@ -56,6 +57,8 @@ static void *worker(void *none)
 
 		spin_long(percent);
 		spin_short(percent);
+		if (nap_ms != 0)
+			nanosleep(&(struct timespec){ .tv_nsec = nap_ms * 1000000 }, NULL);
 	}
 	return none;
 }
@@ -76,8 +79,9 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	options.rate_hz = 99;
+	options.rate_hz = 199;
 	options.stop_always = atoi(argv[2]);
+	nap_ms = argc > 4 ? atol(argv[4]) : 0;
 	if (answer("listen", vgctl_listen(argv[1], &options)) != 0)
 		return 1;
 	pthread_create(&thread, NULL, worker, NULL);
@@ -86,7 +90,7 @@ int main(int argc, char **argv)
 			options.flight_s = 0;
 			answer("begin", vgctl_begin(argv[3], &options, &session));
 		} else if (strcmp(line, "flight\n") == 0 && argc > 3) {
-			options.flight_s = 2;
+			options.flight_s = 1;
 			answer("flight", vgctl_begin(argv[3], &options, &session));
 		} else if (strcmp(line, "unlisten\n") == 0) {
 			vgctl_unlisten();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "vignetted/output/dump.h"
 #include "vignetted/output/flight.h"
 #include "vignetted/output/flight_sink.h"
+#include "vignetted/output/watchdog.h"
 
 /* The event queue with its cursor, and the set of open intervals, each compared with a simple model. Then the flight
  * recorder with more samples and events than it can keep. */
@@ -481,6 +483,54 @@ START_TEST(memory_of_threads_is_bounded)
 }
 END_TEST
 
+/* A stall begins when the heartbeat is older than the limit, and ends at another heartbeat, or when none is due. */
+START_TEST(watchdog_notices_stalls)
+{
+	const uint64_t limit_ns = 300, beats_ns[] = { 1000, 1200, 1500 };
+	struct vg_watchdog watchdog = { 0 };
+
+	/* Without a limit there are no stalls. */
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 1, UINT64_MAX), VG_WATCH_OK);
+	ck_assert(!vg_watchdog_add(&watchdog, 0, 0));
+	watchdog.limit_ns = limit_ns;
+	/* Before the first heartbeat, or while none is due */
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 0, UINT64_MAX), VG_WATCH_OK);
+	for (size_t i = 0; i < sizeof beats_ns / sizeof *beats_ns; i++)
+		ck_assert_int_eq(vg_watchdog_check(&watchdog, beats_ns[i], beats_ns[i] + limit_ns), VG_WATCH_OK);
+	/* A heartbeat that is later than the check */
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 2000, 1999), VG_WATCH_OK);
+	ck_assert_uint_eq(watchdog.stalls, 0);
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 2000, 2000 + limit_ns + 1), VG_WATCH_STALL_BEGAN);
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 2000, 9000), VG_WATCH_STALL_LASTS);
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 9001, 9001), VG_WATCH_STALL_ENDED);
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 9001, 9002), VG_WATCH_OK);
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 9001, 9999), VG_WATCH_STALL_BEGAN);
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 0, 10000), VG_WATCH_STALL_ENDED);
+	ck_assert_int_eq(vg_watchdog_check(&watchdog, 0, UINT64_MAX), VG_WATCH_OK);
+	ck_assert_uint_eq(watchdog.stalls, 2);
+}
+END_TEST
+
+/* Each stall gets a file as long as there are files.  The watchdog owns all of them. */
+START_TEST(watchdog_has_files)
+{
+	struct vg_watchdog watchdog = { 0 };
+	int fds[VG_WIRE_WATCH_FILES];
+
+	for (int i = 0; i < VG_WIRE_WATCH_FILES; i++) {
+		fds[i] = dup(STDERR_FILENO);
+		ck_assert(vg_watchdog_add(&watchdog, 300, fds[i]));
+	}
+	ck_assert(!vg_watchdog_add(&watchdog, 300, STDERR_FILENO));
+	for (int i = 0; i < VG_WIRE_WATCH_FILES; i++)
+		ck_assert_int_eq(vg_watchdog_file(&watchdog), fds[i]);
+	ck_assert_int_eq(vg_watchdog_file(&watchdog), -1);
+	vg_watchdog_close(&watchdog);
+	ck_assert_int_eq(lseek(fds[0], 0, SEEK_CUR), -1);
+	ck_assert_int_eq(errno, EBADF);
+}
+END_TEST
+
 Suite *flight_suite(void)
 {
 	Suite *suite = suite_create("flight");
@@ -489,6 +539,8 @@ Suite *flight_suite(void)
 	tcase_add_loop_test(parts, event_queue, 0, 4);
 	tcase_add_loop_test(parts, open_intervals, 0, 4);
 	tcase_add_test(parts, chosen_tokens_do_not_collide);
+	tcase_add_test(parts, watchdog_notices_stalls);
+	tcase_add_test(parts, watchdog_has_files);
 	tcase_set_timeout(parts, 60);
 	suite_add_tcase(suite, parts);
 	tcase_add_test(recorder, window_of_a_dump);
