@@ -225,6 +225,14 @@ enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
 static const int IO_REAL_TIME = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT;
 
+/* All CPUs that the thread may have, also if the test is pinned to some of them. */
+static void every_cpu(cpu_set_t *cpus)
+{
+	memset(cpus, 0xff, sizeof *cpus);
+	ensure(sched_setaffinity(0, sizeof *cpus, cpus) == 0 && sched_getaffinity(0, sizeof *cpus, cpus) == 0,
+	       "affinity: %m");
+}
+
 static void scheduling_check(const cpu_set_t *allowed, int nice_expected)
 {
 	pid_t helper = helper_find();
@@ -256,7 +264,7 @@ static void scheduled(int policy, int nice_own, int nice_expected)
 	int cpu = 0;
 
 	adopt();
-	ensure(sched_getaffinity(0, sizeof before, &before) == 0, "sched_getaffinity: %m");
+	every_cpu(&before);
 	while (!CPU_ISSET(cpu, &before))
 		cpu++;
 	CPU_ZERO(&one);
@@ -290,9 +298,7 @@ static void deadline(void)
 
 	adopt();
 	/* The kernel refuses SCHED_DEADLINE to a thread that may not run on all CPUs of the machine. */
-	memset(&allowed, 0xff, sizeof allowed);
-	ensure(sched_setaffinity(0, sizeof allowed, &allowed) == 0 &&
-	       sched_getaffinity(0, sizeof allowed, &allowed) == 0, "affinity: %m");
+	every_cpu(&allowed);
 	rc = (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
 	if (rc != 0 && errno == EPERM && CPU_COUNT(&allowed) < sysconf(_SC_NPROCESSORS_ONLN)) {
 		printf("not tested: SCHED_DEADLINE, because this container has not all CPUs of the machine\n");

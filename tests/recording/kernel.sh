@@ -70,7 +70,8 @@ recorded() {
 	out=$1
 	shift
 	started said ./reader
-	timeout -s KILL 300 "$VIGNETTED" --pid $started --rate 499 -o "$out" "$@" 2>log || fail "$*: $(cat log)"
+	timeout -s KILL 300 "$VIGNETTED" --pid $started --rate 499 -o "$out" "$@" 2>log ||
+		grep -q ': no samples: ' log || fail "$*: $(cat log)"
 	stopped $started
 	"$VGTOOL" dump "$out" >dumped
 	counts=$(node stacks.mjs dumped) || fail "$out: $counts"
