@@ -6,6 +6,7 @@
 # 150, or 60 for a sanitized vgtool).  The copies are made with the seeds SEED (default 1), SEED + 1 and so on.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs clang llvm-dwp xz
 
 # A sanitized vgtool starts slowly, and the fuzzers test the same code with more inputs.
 MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 60)}
