@@ -417,7 +417,7 @@ static ssize_t write_slowly(void *unused, const char *text, size_t length)
 
 /* The program ends while other threads are in the library and no session has ever begun.  exit(3) flushes streams after
  * the destructors; meanwhile the threads continue. */
-static void exits(void)
+static void exits_run(void *(*first)(void *), void *(*second)(void *))
 {
 	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_slowly });
 
@@ -428,14 +428,61 @@ static void exits(void)
 		int status;
 
 		if (child == 0) {
-			ensure(pthread_create(&threads[0], NULL, begin_again, NULL) == 0 &&
-			       pthread_create(&threads[1], NULL, intern_again, NULL) == 0, "pthread_create");
+			ensure(pthread_create(&threads[0], NULL, first, NULL) == 0 &&
+			       pthread_create(&threads[1], NULL, second, NULL) == 0, "pthread_create");
 			usleep(2000 + (useconds_t)i * 100);
 			exit(0);
 		}
 		ensure(waitpid(child, &status, 0) == child, "waitpid: %m");
 		ensure(status == 0, "child %d: wait status %d", i, status);
 	}
+}
+
+static void exits(void)
+{
+	exits_run(begin_again, intern_again);
+}
+
+static atomic_int late_users;        /* -2: two threads may begin to use the library; 0: both have begun */
+
+static void late_user_begin(void)
+{
+	while (atomic_load(&late_users) == 0)
+		usleep(100);
+	vgctl_intern("first");
+	atomic_fetch_add(&late_users, 1);
+}
+
+static void *begin_late(void *unused)
+{
+	late_user_begin();
+	return begin_again(unused);
+}
+
+static void *intern_late(void *unused)
+{
+	late_user_begin();
+	return intern_again(unused);
+}
+
+static bool uses_late;
+
+/* The program's destructors run before those of the library, and after the handlers of atexit(3). */
+__attribute__((destructor)) static void late_users_await(void)
+{
+	if (!uses_late)
+		return;
+	atomic_store(&late_users, -2);
+	while (atomic_load(&late_users) != 0)
+		usleep(100);
+}
+
+/* As exits(), but the threads use the library for the first time while the program exits. */
+static void exits_late(void)
+{
+	uses_late = true;
+	exits_run(begin_late, intern_late);
+	uses_late = false;
 }
 
 /* This program as the helper: sends the helper's greeting, stops a thread of the host, and sends nothing more. */
@@ -656,7 +703,7 @@ static const struct kind {
 	{ "few_processes", few_processes }, { "fifo", fifo }, { "round_robin", round_robin },
 	{ "good_nice", good_nice }, { "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves },
 	{ "listens", listens },
-	{ "empty_dev", empty_dev }, { "bad_helper", bad_helper }, { "exits", exits }, { "frozen", frozen },
+	{ "empty_dev", empty_dev }, { "bad_helper", bad_helper }, { "exits", exits }, { "exits_late", exits_late }, { "frozen", frozen },
 	{ "twice", twice }, { "keeps_descriptors", keeps_descriptors },
 	{ "forks_in_handler", forks_in_handler }, { "linker_locked", linker_locked },
 	{ "other_time", other_time }, { "no_stat", no_stat }, { "no_lists", no_lists },

@@ -46,6 +46,7 @@ for kind in fifo round_robin good_nice poor_nice deadline; do
 	hosted $kind
 done
 hosted exits /bin/true
+hosted exits_late /bin/true
 hosted twice
 hosted keeps_descriptors "$dir/run"
 hosted no_stat
