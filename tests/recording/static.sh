@@ -62,8 +62,8 @@ record() {
 }
 # record_started NAME...: records the program that was started as $started, and ends it
 record_started() {
-	# 0.3 s are enough, unless the machine is very slow.
-	for seconds in 0.3 1 4 16 64; do
+	# 0.15 s are enough, unless the machine is very slow or busy.
+	for seconds in 0.15 0.6 2.4 10 40 160; do
 		"$VIGNETTED" --pid $started --capture $capture --rate 997 --duration $seconds \
 			-o "$dir/out.vgp" 2>"$dir/log" || grep -q ': no samples: ' "$dir/log" || fail "$*, $capture: $(cat "$dir/log")"
 		"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info"
@@ -125,10 +125,10 @@ busy_and_waiting() {
 	capture=$1
 	shift
 	for file in "$@"; do
-		record $capture 100 "$top/$file"
+		record $capture 60 "$top/$file"
 		complete "$file, $capture" 0 0
 		known "$file, $capture" "$top/${file#stripped/}" "^_start;([^;]*;)*$frames"
-		record $capture 100 "$top/$file" waits
+		record $capture 60 "$top/$file" waits
 		complete "$file, which waits, $capture" 0 0
 		known "$file, which waits, $capture" "$top/${file#stripped/}" "^_start;([^;]*;)*$frames"
 		grep -q ';waits;.*\[' "$dir/folded" || fail "$file, $capture: no waits: $(cat "$dir/folded")"

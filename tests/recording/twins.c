@@ -32,7 +32,7 @@
 #include "vignetted/unwind/unwind.h"
 
 enum {
-	MAX_FRAMES = 4096, STEPS = 250, STEPS_EVERY = 4, /* single instructions after every fourth stop */
+	MAX_FRAMES = 4096, STEPS = 100, STEPS_EVERY = 4, /* single instructions after every fourth stop */
 	STEPPED_MAX = 3, STEPPED_LOG = 16,       /* snapshots of one instruction, reached by steps; a hash table of them */
 	INTERVAL_MAX_NS = 1000000,               /* the longest time from one stop to the next */
 	SAMPLE_WORDS_MAX = 1 << 20,              /* as in a recording: vignetted/capture/walker.c */
