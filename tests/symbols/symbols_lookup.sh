@@ -22,7 +22,7 @@ set -eu
 needs g++ clang clang++ llvm-symbolizer eu-addr2line /usr/bin/python3.11 /usr/lib/libcupt4.so.2
 : "${LOOKUP:?}"
 compare=$SRCDIR/tests/symbols/lookup_compare.awk
-count=10000
+count=4000
 [ -z "${SOAK-}" ] || count=100000
 
 # debug_file PROGRAM: prints the path of the program's debug file, or of the program if there is none
@@ -89,8 +89,8 @@ check() {
 	rm -f "$dir/$name".*
 }
 
-# These programs are small: 10,000 addresses would include many addresses twice.
-small=4000
+# These programs are small: 4,000 addresses would include many addresses twice.
+small=2000
 $CC -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/gcc_c" -lpthread
 $CXX -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/gcc_cxx"
