@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "libvgctl/process.h"
 
+#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 static struct vg_process *_Atomic page;
@@ -20,6 +22,43 @@ static void exit_note(void)
 }
 
 static void (*_Atomic unload)(void);
+
+/* The library is a part of the program, or was loaded with the program.  Then it is never unloaded, and its destructors
+ * run only when the program exits.  `exiting` does not suffice: a thread may use the library for the first time while
+ * the destructors run. */
+static bool loaded_at_start;
+
+bool vg_process_object_has_library(const struct dl_phdr_info *object)
+{
+	uintptr_t code = (uintptr_t)vg_process_object_has_library - object->dlpi_addr;
+
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+
+		if (part->p_type == PT_LOAD && code >= part->p_vaddr && code - part->p_vaddr < part->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* Objects are listed in the order in which they were loaded: first the program, then what it needs, with the dynamic
+ * linker among it, then what dlopen(3) has loaded.  If the first object is not the program, the list is that of a
+ * namespace of dlmopen(3). */
+static int object_visit(struct dl_phdr_info *object, size_t bytes, void *argument)
+{
+	uintptr_t linker = getauxval(AT_BASE);
+	bool *is_first = argument;
+
+	(void)bytes;
+	if (*is_first && (uintptr_t)object->dlpi_phdr != getauxval(AT_PHDR))
+		return 1;
+	if (vg_process_object_has_library(object)) {
+		loaded_at_start = true;
+		return 1;
+	}
+	*is_first = false;
+	return linker == 0 || object->dlpi_addr == linker;
+}
 
 static struct vg_process *page_map(void)
 {
@@ -39,6 +78,9 @@ static struct vg_process *page_map(void)
 
 void vg_process_prepare(void)
 {
+	bool is_first = true;
+
+	dl_iterate_phdr(object_visit, &is_first);
 	if (atomic_load(&page) == NULL)
 		page_map();
 }
@@ -83,7 +125,7 @@ struct vg_process *vg_process_unloaded(void)
 {
 	void (*run)(void);
 
-	if (atomic_load(&exiting))
+	if (loaded_at_start || atomic_load(&exiting))
 		return NULL;
 	run = atomic_exchange(&unload, NULL);
 	if (run != NULL)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct dl_phdr_info;
 struct vgctl_session;
 struct vg_host_ring;
 
@@ -49,9 +50,12 @@ struct vg_process {
  * registered would run after the destructors. */
 struct vg_process *vg_process(void);
 
-/* Makes the page of struct vg_process when the library is loaded.  If a thread made the page later, a sanitizer that
- * instruments only the program would report a race. */
+/* For the library's constructor.  Makes the page of struct vg_process, and finds out whether the library was loaded with
+ * the program.  If a thread made the page later, a sanitizer that instruments only the program would report a race. */
 void vg_process_prepare(void);
+
+/* True if the library's code is in this object of dl_iterate_phdr(3). */
+bool vg_process_object_has_library(const struct dl_phdr_info *object);
 
 /* Returns a number that no ancestor and no descendant of this process has.  The pid is not enough: if a process is pid
  * 1, its child can be pid 1 of another namespace.  0: no memory. */

@@ -25,6 +25,7 @@
 
 #include "base/sched_attr.h"
 #include "base/system_calls.h"
+#include "libvgctl/process.h"
 #include "libvgctl/wire.h"
 
 /*
@@ -364,26 +365,12 @@ struct object_search {
 	char *path;                  /* path of the helper in the directory of this library, or NULL */
 };
 
-/* True if the object contains this function. */
-static bool object_has_this_code(const struct dl_phdr_info *object)
-{
-	uintptr_t code = (uintptr_t)object_has_this_code - object->dlpi_addr;
-
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-
-		if (part->p_type == PT_LOAD && code >= part->p_vaddr && code - part->p_vaddr < part->p_memsz)
-			return true;
-	}
-	return false;
-}
-
 static int object_visit(struct dl_phdr_info *object, size_t bytes, void *argument)
 {
 	struct object_search *search = argument;
 
 	(void)bytes;
-	if (!object_has_this_code(object))
+	if (!vg_process_object_has_library(object))
 		return 0;
 	if ((uintptr_t)object->dlpi_phdr != search->program && object->dlpi_name != NULL && object->dlpi_name[0] == '/')
 		search->path = find_beside(object->dlpi_name);

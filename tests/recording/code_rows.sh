@@ -6,6 +6,7 @@
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 libraries=/usr/lib/x86_64-linux-gnu
+needs $libraries/libstdc++.so.6 $libraries/libcrypto.so.3 $libraries/libx264.so.164
 every=100
 [ -z "${SOAK-}" ] || every=1
 
@@ -27,6 +28,6 @@ echo "$limits" | while read -r library right wrong returns_right returns_wrong; 
 		shift $(($# - 2))
 		awk -v right="$1" -v wrong="$2" '{ lines++; if ($1 == 0 || $2 < right || $3 > wrong) exit 1 }
 			END { if (lines != 1) exit 1 }' "$dir/figures" ||
-			fail "$library: of ${limit% $1 $2}, at least $1 % must be right and at most $2 % wrong"
+			fail "$library: of ${limit% $1 $2}, at least $1 % must be right and at most $2 % wrong: $(cat "$dir/rows")"
 	done
 done

@@ -445,6 +445,7 @@ static enum outcome run(bool listens, const struct attempt *attempt, const struc
 
 	if (child == 0) {
 		setpgid(0, 0);
+		alarm(120); /* ends a test that waits for a signal or a stop that does not come */
 		if (!prepare(listens, effect))
 			_exit(BROKEN);
 		_exit((attempt != NULL ? attempt_passes(attempt) : effect->happens()) ? PASSED : REFUSED);

@@ -5,6 +5,7 @@
 # ring, samples.  The helper is started in each possible way under strace.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs strace node
 at_end() {
 	exec 7>&-
 }
@@ -26,33 +27,62 @@ check() {
 	done
 }
 
+# reads TRACE: whether the helper has read the target's maps and its memory
+cat >reads <<'END'
+#!/bin/sh
+grep -q '^process_vm_readv(' "$1" && grep -q '^openat(.*"/proc/[0-9]*/maps"' "$1"
+END
+chmod 755 reads
+
+# traced NAME PID CONDITION...: records a process, under strace, until the condition holds.  With -D, strace is a
+# grandchild, so that $recorder is the helper.
+traced() {
+	name=$1
+	strace -D -qq -o $name.trace -e $calls "$VIGNETTED" --pid $2 -o $name.vgp 2>log & recorder=$!
+	pids="$pids $recorder"
+	shift 2
+	await 120 "the helper reads process $name, or has ended" either_or_exited "$@"
+	kill_own INT $recorder
+	wait $recorder || only_lost || fail "$name: $(cat log)"
+}
+only_lost() { grep -q ': no samples: all were lost$' log; }
+either_or_exited() { "$@" || exited $recorder; }
+
 sleep 1000 & pid=$!
-timeout 60 strace -qq -o pid.trace -e $calls "$VIGNETTED" --pid $pid --duration 1 -o pid.vgp 2>log || fail "$(cat log)"
+await 120 "sleep is executed" executed $pid
+traced pid $pid ./reads pid.trace
 check --pid pid.trace
-timeout 60 strace -qq -o command.trace -e $calls "$VIGNETTED" -o command.vgp -- sleep 1 2>log || fail "$(cat log)"
+# The command ends when the helper has read it.
+timeout 120 strace -qq -o command.trace -e $calls "$VIGNETTED" -o command.vgp -- \
+	sh -c 'until ./reads command.trace; do sleep 0.05; done' 2>log || only_lost || fail "COMMAND: $(cat log)"
 check COMMAND command.trace
 
 # The instructions of a program without unwind information are read by process_vm_readv(2), and not from /proc/PID/mem.
 $CC -O1 -o endless "$fixtures/endless.c" -lpthread
 started said ./endless code
-timeout 60 strace -qq -o code.trace -e $calls "$VIGNETTED" --pid $started --duration 1 -o code.vgp 2>log || fail "$(cat log)"
+text=$(sed -n 's/^\([0-9a-f]*\)-\([0-9a-f]*\) r-xp .*endless$/\1 \2/p' /proc/$started/maps)
+# text_read: whether the trace has a read within the program's code
+text_read() {
+	./reads code.trace && sed -n 's/^process_vm_readv([0-9]*, \[[^]]*\], 1, \[{iov_base=0x\([0-9a-f]*\),.*/\1/p' code.trace |
+		awk -v first="${text% *}" -v behind="${text#* }" '
+			function padded(address) { return "x" substr("0000000000000000" address, length(address) + 1) }
+			padded($1) >= padded(first) && padded($1) < padded(behind) { found = 1 }
+			END { exit !found }'
+}
+traced code $started text_read
 check "endless code" code.trace
-text=$(sed -n 's/^\([0-9a-f]*\)-\([0-9a-f]*\) r-xp .*endless$/0x\1 0x\2/p' /proc/$started/maps)
-first=$((${text% *})) behind=$((${text#* })) text_reads=0
-for address in $(sed -n 's/^process_vm_readv([0-9]*, \[[^]]*\], 1, \[{iov_base=\(0x[0-9a-f]*\),.*/\1/p' code.trace); do
-	[ $((address)) -lt $first ] || [ $((address)) -ge $behind ] || text_reads=$((text_reads + 1))
-done
-[ $text_reads -ge 1 ] || fail "endless code: the trace shows no read of its instructions"
+text_read || fail "endless code: the trace shows no read of its instructions: $(cat log)"
 ! grep -E 'openat\(.*/mem"' code.trace || fail "endless code: the helper opens the program's memory"
-kill_own TERM $started
+stopped $started
 
 # If the system forbids filters, the helper works without one and says so.
 [ "$(info pid.vgp unconfined)" = 0 ] || fail "the profile of a confined helper says that it was unconfined"
-timeout 60 "$BUILDDIR/tests/recording/confined" "$VIGNETTED" --pid $pid --duration 1 -o open.vgp 2>log || fail "$(cat log)"
+timeout 120 "$BUILDDIR/tests/recording/confined" "$VIGNETTED" --pid $pid --duration 0.1 -o open.vgp 2>log || only_lost ||
+	fail "unconfined: $(cat log)"
 grep -q '^vignetted: the helper is not confined: the seccomp filter cannot be loaded: ' log || fail "no message: $(cat log)"
 [ "$(info open.vgp unconfined)" = 1 ] || fail "the profile does not say that the helper was unconfined"
 
-kill $pid
+kill_own TERM $pid
 
 # The library starts this helper.  With -D, strace is a grandchild, so that the helper keeps its parent and its pid.
 cat >helper <<END
@@ -63,18 +93,19 @@ chmod 755 helper
 # helper_of NAME: makes helper.NAME, whose trace is NAME.trace.  (The library passes only a few environment variables.)
 helper_of() { sed "s/\\\$TRACE/$1/" helper >"helper.$1"; chmod 755 "helper.$1"; }
 helper_of begin
-VIGNETTED=$dir/helper.begin timeout 60 "$BUILDDIR/examples/sample_once" >log 2>&1 || fail "$(cat log)"
+VIGNETTED=$dir/helper.begin timeout 120 "$BUILDDIR/examples/sample_once" >log 2>&1 || fail "$(cat log)"
 check vgctl_begin begin.trace
 helper_of listen
 mkfifo in
 : >out
-VIGNETTED=$dir/helper.listen timeout 60 "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- & pid=$!
+VIGNETTED=$dir/helper.listen timeout 300 "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- & pid=$!
 exec 7>in
-for command in begin end; do
-	await 60 "the program answers: $(cat out)" grep -q ok out
-	: >out
-	echo $command >&7
-done
+await 120 "the program listens" grep -q ok out
+: >out
+echo begin >&7
+await 120 "the program begins a session" grep -q ok out
+await 120 "the helper reads the program that listens" ./reads listen.trace
+echo end >&7
 exec 7>&-
-wait $pid
+wait $pid || fail "the program that listens: $(cat out)"
 check vgctl_listen listen.trace

@@ -5,6 +5,7 @@
 # library, or have a child that has the same pid in another namespace.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs python3
 : "${CC:?}"
 libraries=$BUILDDIR/libvgctl/.libs
 cd "$dir"
@@ -13,9 +14,9 @@ cd "$dir"
 host() {
 	name=$1 status=0
 	shift
-	timeout -s KILL 60 "$@" >log 2>&1 || status=$?
+	timeout -s KILL 120 "$@" >log 2>&1 || status=$?
 	sed "s/^/$name: /" log
-	[ $status = 0 ] || fail "$name: status $status"
+	[ $status = 0 ] || fail "$name: status $status: $(tail -n 3 log)"
 }
 
 # compiles OUTPUT ARGUMENT...: compiles and links

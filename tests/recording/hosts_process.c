@@ -39,7 +39,7 @@
 #include "libvgctl/wire.h"
 
 /* SLEEPS_MAX: a helper that waits for the end of the program sleeps 400 times, for a millisecond each. */
-enum { SESSIONS = 20, EXITS = 50, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60,
+enum { SESSIONS = 20, EXITS = 50, SLEEPS_MAX = 200, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60,
        FORKS = 200, BEGINS = 2000 };
 
 #ifndef CLONE_NEWTIME
@@ -199,13 +199,14 @@ static void closes_one(void)
 static void few_processes(void)
 {
 	struct rlimit limit = { PROCESSES_MAX, PROCESSES_MAX };
+	uid_t user = 10000 + (uid_t)getpid() % 50000; /* processes of another run of this test must not count */
 	pid_t host, ended;
 	int status = 1, host_status = 1;
 
 	adopt();
 	host = fork();
 	if (host == 0) {
-		ensure(setgid(USER) == 0 && setuid(USER) == 0 && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0, "setuid");
+		ensure(setgid(user) == 0 && setuid(user) == 0 && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0, "setuid");
 		ensure(setrlimit(RLIMIT_NPROC, &limit) == 0, "setrlimit: %m");
 		for (int i = 0; i < SESSIONS; i++)
 			end(begin(profile));
@@ -223,6 +224,14 @@ static void few_processes(void)
 enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
 static const int IO_REAL_TIME = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT;
+
+/* All CPUs that the thread may have, also if the test is pinned to some of them. */
+static void every_cpu(cpu_set_t *cpus)
+{
+	memset(cpus, 0xff, sizeof *cpus);
+	ensure(sched_setaffinity(0, sizeof *cpus, cpus) == 0 && sched_getaffinity(0, sizeof *cpus, cpus) == 0,
+	       "affinity: %m");
+}
 
 static void scheduling_check(const cpu_set_t *allowed, int nice_expected)
 {
@@ -255,7 +264,7 @@ static void scheduled(int policy, int nice_own, int nice_expected)
 	int cpu = 0;
 
 	adopt();
-	ensure(sched_getaffinity(0, sizeof before, &before) == 0, "sched_getaffinity: %m");
+	every_cpu(&before);
 	while (!CPU_ISSET(cpu, &before))
 		cpu++;
 	CPU_ZERO(&one);
@@ -280,15 +289,22 @@ static void poor_nice(void) { scheduled(SCHED_OTHER, 10, 10); }
 static void deadline(void)
 {
 	struct vg_sched_attr attributes = {
-		.size = sizeof attributes, .policy = SCHED_DEADLINE, .runtime_ns = 5000000,
+		.size = sizeof attributes, .policy = SCHED_DEADLINE, .runtime_ns = 2000000,
 		.deadline_ns = 10000000, .period_ns = 10000000,
 	}, after = { 0 };
 	struct vgctl_session *session;
 	cpu_set_t allowed;
+	int rc;
 
 	adopt();
-	ensure(sched_getaffinity(0, sizeof allowed, &allowed) == 0, "sched_getaffinity: %m");
-	ensure(syscall(SYS_sched_setattr, 0, &attributes, 0) == 0, "sched_setattr: %m");
+	/* The kernel refuses SCHED_DEADLINE to a thread that may not run on all CPUs of the machine. */
+	every_cpu(&allowed);
+	rc = (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
+	if (rc != 0 && errno == EPERM && CPU_COUNT(&allowed) < sysconf(_SC_NPROCESSORS_ONLN)) {
+		printf("not tested: SCHED_DEADLINE, because this container has not all CPUs of the machine\n");
+		return;
+	}
+	ensure(rc == 0, "sched_setattr: %m");
 	session = begin(profile);
 	scheduling_check(&allowed, 0);
 	ensure(syscall(SYS_sched_getattr, 0, &after, sizeof after, 0) == 0, "sched_getattr: %m");
@@ -401,7 +417,7 @@ static ssize_t write_slowly(void *unused, const char *text, size_t length)
 
 /* The program ends while other threads are in the library and no session has ever begun.  exit(3) flushes streams after
  * the destructors; meanwhile the threads continue. */
-static void exits(void)
+static void exits_run(void *(*first)(void *), void *(*second)(void *))
 {
 	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_slowly });
 
@@ -412,14 +428,61 @@ static void exits(void)
 		int status;
 
 		if (child == 0) {
-			ensure(pthread_create(&threads[0], NULL, begin_again, NULL) == 0 &&
-			       pthread_create(&threads[1], NULL, intern_again, NULL) == 0, "pthread_create");
+			ensure(pthread_create(&threads[0], NULL, first, NULL) == 0 &&
+			       pthread_create(&threads[1], NULL, second, NULL) == 0, "pthread_create");
 			usleep(2000 + (useconds_t)i * 100);
 			exit(0);
 		}
 		ensure(waitpid(child, &status, 0) == child, "waitpid: %m");
 		ensure(status == 0, "child %d: wait status %d", i, status);
 	}
+}
+
+static void exits(void)
+{
+	exits_run(begin_again, intern_again);
+}
+
+static atomic_int late_users;        /* -2: two threads may begin to use the library; 0: both have begun */
+
+static void late_user_begin(void)
+{
+	while (atomic_load(&late_users) == 0)
+		usleep(100);
+	vgctl_intern("first");
+	atomic_fetch_add(&late_users, 1);
+}
+
+static void *begin_late(void *unused)
+{
+	late_user_begin();
+	return begin_again(unused);
+}
+
+static void *intern_late(void *unused)
+{
+	late_user_begin();
+	return intern_again(unused);
+}
+
+static bool uses_late;
+
+/* The program's destructors run before those of the library, and after the handlers of atexit(3). */
+__attribute__((destructor)) static void late_users_await(void)
+{
+	if (!uses_late)
+		return;
+	atomic_store(&late_users, -2);
+	while (atomic_load(&late_users) != 0)
+		usleep(100);
+}
+
+/* As exits(), but the threads use the library for the first time while the program exits. */
+static void exits_late(void)
+{
+	uses_late = true;
+	exits_run(begin_late, intern_late);
+	uses_late = false;
 }
 
 /* This program as the helper: sends the helper's greeting, stops a thread of the host, and sends nothing more. */
@@ -520,7 +583,7 @@ static void forks_in_handler(void)
 	char text[1000];
 
 	/* The alarm ends a deadlock. */
-	alarm(60);
+	alarm(150);
 	memset(text, 'x', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
 	ensure(signal(SIGCHLD, SIG_IGN) != SIG_ERR && sigaction(SIGPROF, &action, NULL) == 0 &&
@@ -564,7 +627,7 @@ static void linker_locked(void)
 	/* Without VIGNETTED the library searches the linker's list for its own file, and looks for the helper beside
 	 * this file.  There is no helper. */
 	ensure(unsetenv("VIGNETTED") == 0 && pthread_create(&thread, NULL, begin_and_end, NULL) == 0, "thread");
-	alarm(60);
+	alarm(150);
 	for (int i = 0; i < BEGINS; i++)
 		dl_iterate_phdr(under_linker_lock, NULL);
 	atomic_store(&done, true);
@@ -640,7 +703,7 @@ static const struct kind {
 	{ "few_processes", few_processes }, { "fifo", fifo }, { "round_robin", round_robin },
 	{ "good_nice", good_nice }, { "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves },
 	{ "listens", listens },
-	{ "empty_dev", empty_dev }, { "bad_helper", bad_helper }, { "exits", exits }, { "frozen", frozen },
+	{ "empty_dev", empty_dev }, { "bad_helper", bad_helper }, { "exits", exits }, { "exits_late", exits_late }, { "frozen", frozen },
 	{ "twice", twice }, { "keeps_descriptors", keeps_descriptors },
 	{ "forks_in_handler", forks_in_handler }, { "linker_locked", linker_locked },
 	{ "other_time", other_time }, { "no_stat", no_stat }, { "no_lists", no_lists },
@@ -658,7 +721,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		if (strcmp(argv[1], kinds[i].name) != 0)
 			continue;
-		alarm(100);
+		alarm(150);
 		kinds[i].run();
 		return 0;
 	}

@@ -18,8 +18,9 @@ host=$BUILDDIR/tests/recording/hosts_process
 # hosted KIND [ARGUMENT]: runs that kind of hosts_process
 hosted() {
 	status=0
-	timeout -s KILL 100 ${under-} "$host" "$1" "$dir/$1.vgp" ${2+"$2"} >"$dir/$1.log" 2>&1 || status=$?
+	timeout -s KILL 200 ${under-} "$host" "$1" "$dir/$1.vgp" ${2+"$2"} >"$dir/$1.log" 2>&1 || status=$?
 	[ $status = 0 ] || fail "${under:+$under }$*: status $status: $(cat "$dir/$1.log")"
+	grep 'not tested' "$dir/$1.log" || true
 }
 
 # A helper that answers nonsense.  hazards.sh tests helpers that do not answer: vgctl_begin() gives up after 20 seconds.
@@ -45,6 +46,7 @@ for kind in fifo round_robin good_nice poor_nice deadline; do
 	hosted $kind
 done
 hosted exits /bin/true
+hosted exits_late /bin/true
 hosted twice
 hosted keeps_descriptors "$dir/run"
 hosted no_stat
@@ -66,11 +68,11 @@ ln -s "$dir/mount/helper" "$dir/link"
 mount -t tmpfs none "$dir/mount"
 chmod 700 "$dir/run"
 mkfifo "$dir/in"
-timeout -s KILL 100 "$host" listens "$dir/listens.vgp" "$dir/mount" <"$dir/in" >"$dir/listens.log" 2>&1 & listens=$!
+timeout -s KILL 200 "$host" listens "$dir/listens.vgp" "$dir/mount" <"$dir/in" >"$dir/listens.log" 2>&1 & listens=$!
 pids="$pids $listens"
 exec 7>"$dir/in"
 listens_or_exited() { grep -q listens "$dir/listens.log" || exited $listens; }
-await 60 "the program listens" listens_or_exited
+await 120 "the program listens" listens_or_exited
 grep -q listens "$dir/listens.log" || fail "listens: $(cat "$dir/listens.log")"
 socket=$(ls "$dir/run")
 (cd "$dir/mount" && "$VGCTL" --directory ../run begin "${socket%.sock}" -o "$dir/remote.vgp") >"$dir/vgctl.log" 2>&1 ||

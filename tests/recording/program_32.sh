@@ -27,10 +27,10 @@ bash -c '"$0"' "$dir/exits" 2>"$dir/log" || status=$?
 [ $status = 3 ] || fail "the program that exits: exit status $status: $(cat "$dir/log")"
 "$dir/program_32" & program_32=$!
 pids=$program_32
-await 20 "the 32-bit program is executed" executed $program_32
+await 120 "the 32-bit program is executed" executed $program_32
 status=0
-timeout 60 "$VIGNETTED" -o "$dir/refused.vgp" --pid $program_32 2>"$dir/printed" || status=$?
+timeout 120 "$VIGNETTED" -o "$dir/refused.vgp" --pid $program_32 2>"$dir/printed" || status=$?
 cat "$dir/printed"
-[ $status = 1 ] || fail "exit status $status"
-grep -q "runs a 32-bit program" "$dir/printed" || fail "not the expected message"
-[ ! -e "$dir/refused.vgp" ] && [ ! -e "$dir/refused.vgp.part" ] || fail "a file is left"
+[ $status = 1 ] || fail "exit status $status, expected 1: $(cat "$dir/printed")"
+grep -q "runs a 32-bit program" "$dir/printed" || fail "expected 'runs a 32-bit program', got: $(cat "$dir/printed")"
+[ ! -e "$dir/refused.vgp" ] && [ ! -e "$dir/refused.vgp.part" ] || fail "a refused recording leaves: $(ls "$dir")"

@@ -3,7 +3,7 @@
  * twins [-v] STOPS COMMAND...: walks each snapshot of a program twice, with its unwind information and without.
  *
  * Runs the command, and waits for its first line of output.  Then it stops threads at random moments, and takes a
- * snapshot.  After some of the stops it steps the thread on by single instructions, and takes a snapshot at each
+ * snapshot: STOPS times, and then until enough of the threads were waiting.  After some of the stops it steps the thread on by single instructions, and takes a snapshot at each
  * instruction of the program that had few before: random moments miss most prologues.
  *
  * It walks each snapshot twice.  The first walk gives the true frames: it uses the unwind information of all modules.
@@ -32,11 +32,12 @@
 #include "vignetted/unwind/unwind.h"
 
 enum {
-	MAX_FRAMES = 4096, STEPS = 250, STEPS_EVERY = 4, /* single instructions after every fourth stop */
+	MAX_FRAMES = 4096, STEPS = 100, STEPS_EVERY = 4, /* single instructions after every fourth stop */
 	STEPPED_MAX = 3, STEPPED_LOG = 16,       /* snapshots of one instruction, reached by steps; a hash table of them */
 	INTERVAL_MAX_NS = 1000000,               /* the longest time from one stop to the next */
 	SAMPLE_WORDS_MAX = 1 << 20,              /* as in a recording: vignetted/capture/walker.c */
 	PLACES_MAX = 512, PLACES_SHOWN = 16, THREADS_MAX = 64,
+	WAITING_MIN = 20, STOPS_FACTOR_MAX = 50, /* on a busy machine few threads wait: stop up to so many times as often */
 };
 
 /* An unwinder with its own modules. */
@@ -377,7 +378,8 @@ int main(int argc, char **argv)
 	side_open(&hidden);
 	tables_hide(&hidden);
 	threads = threads_list(tids);
-	while (moments.snapshots < wanted) {
+	while (moments.snapshots < wanted ||
+	       (moments.waiting < WAITING_MIN && moments.snapshots < wanted * STOPS_FACTOR_MAX)) {
 		struct timespec interval = { 0, (long)random_below(INTERVAL_MAX_NS) };
 
 		nanosleep(&interval, NULL);

@@ -7,8 +7,9 @@
 # SOAK: all optimization levels, more options, more snapshots.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-stops=400 rounds=1500
-[ -z "${SOAK-}" ] || stops=3000 rounds=6000
+needs node g++ clang rustc
+stops=200
+[ -z "${SOAK-}" ] || stops=3000
 cd "$dir"
 
 # build LANGUAGE COMPILER OPTION...: builds $dir/tables, and $dir/bare without unwind information
@@ -49,10 +50,10 @@ walks() {
 	"$BUILDDIR/tests/recording/twins" -v $stops ./tables >walks || fail "$*: twins failed"
 	awk -v name="$*" '
 		/^(moments|steps) / {
-			printf "twins: %s: %s: %d snapshots, %d frames, right %.3f %%, wrong %.3f %%, ended %.3f %%," \
-				" by instructions %.0f %%\n", name, $1, $3, $11, 100 * $13 / $11, 100 * $15 / $11, 100 * $17 / $11,
-				100 * $19 / $11
-			if ($7 > $3 / 50 || $19 < $11 / 4 || ($1 == "moments" && $5 < 10))
+			printf "twins: %s: %s: %d snapshots, %d waiting, %d unknown, %d frames, right %.3f %%, wrong %.3f %%," \
+				" ended %.3f %%, by instructions %.0f %%\n", name, $1, $3, $5, $7, $11, 100 * $13 / $11,
+				100 * $15 / $11, 100 * $17 / $11, 100 * $19 / $11
+			if ($7 > $3 / 50 || $19 < $11 / 4 || ($1 == "moments" && $5 < 20))
 				print "too many walks with unwind information are incomplete (" $7 "), too few frames were found by" \
 					" instructions (" $19 "), or too few threads were waiting (" $5 ")" >"unfit"
 			next
@@ -64,15 +65,21 @@ walks() {
 
 # recorded: the twin without unwind information is recorded as any program; its result is that of the other
 recorded() {
-	"$VIGNETTED" --rate 499 -o bare.vgp -- ./bare $rounds >bare.out 2>bare.log || fail "$*: $(cat bare.log)"
+	for rounds in ${SOAK:+6000} 300 1200 4800; do
+		"$VIGNETTED" --rate 499 -o bare.vgp -- ./bare $rounds >bare.out 2>bare.log || fail "$*: $(cat bare.log)"
+		"$VGTOOL" info --json bare.vgp >info
+		stacks=$(info_value stacks)
+		[ "$stacks" -lt 100 ] || break
+	done
 	./tables $rounds >tables.out
 	cmp bare.out tables.out || fail "$*: the builds give different results"
-	"$VGTOOL" info --json bare.vgp >info
-	stacks=$(info_value stacks)
 	complete=$(info_value stacks_complete)
 	echo "recorded: $*: $complete of $stacks stacks are complete, $(info_value stack_ends)"
-	[ "$stacks" -ge 100 ] || fail "$*: too few stacks"
-	[ $((complete * 100)) -ge $((stacks * 99)) ] || fail "$*: fewer than 99 % of the stacks are complete"
+	[ "$stacks" -ge 100 ] || fail "$*: $stacks stacks, expected at least 100"
+	# A timer can expire while the kernel writes the registers for a signal handler (roots.sh says how often).
+	incomplete=$((stacks - complete))
+	[ $incomplete -le $((10 + stacks / 100)) ] ||
+		fail "$*: $incomplete of $stacks stacks are incomplete, expected at most $((10 + stacks / 100))"
 }
 
 walks c gcc -O2
@@ -101,4 +108,6 @@ for what in moments steps; do
 				100 * right / frames, 100 * wrong / frames, 100 * ended / frames
 			exit right < frames * 0.99 || wrong >= frames * 0.001 }' total || echo $what >>failures
 done
-[ ! -f failures ] || fail "fewer than 99 % of the frames are right, or 0.1 % are wrong: $(echo $(cat failures))"
+# In 5,000 random moments of the Rust program one walk ended early, in other programs none, and no frame was wrong.  So
+# this fails by chance with a probability below 1e-9: 8 of 200 walks would have to end early.
+[ ! -f failures ] || fail "fewer than 99 % of the frames are right, or 0.1 % are wrong: $(echo $(cat failures)): $(cat total)"

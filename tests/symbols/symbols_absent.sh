@@ -6,6 +6,7 @@
 # complete symbols are kept.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node g++ dwz
 
 # absent_named WHAT: fails unless standard error names the missing file once
 absent_named() {
@@ -21,7 +22,7 @@ mkdir "$dir/bin" "$dir/whole"
 cat >"$dir/spin.cc" <<'END'
 __attribute__((constructor)) static void spin()
 {
-	for (volatile long i = 0; i < 400000000; i = i + 1)
+	for (volatile long i = 0; i < 100000000; i = i + 1)
 		;
 }
 END

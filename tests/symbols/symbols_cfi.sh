@@ -3,7 +3,7 @@
 #
 # STACK CFI records: every row is compared with llvm-dwarfdump, readelf and dump_syms.  Then Breakpad's stack walker
 # uses these records.  Needs minidump_stackwalk beside dump_syms.  Two files are each damaged MUTATIONS times (default
-# 150), with the seeds SEED (default 1), SEED + 1 and so on.
+# 150, or 40 for a sanitized vgtool), with the seeds SEED (default 1), SEED + 1 and so on.
 #
 # tests/symbols/symbols_cfi.mjs allows dump_syms to differ only in rows with
 #  - an expression (the stubs of the PLT, a signal frame): dump_syms ignores the rule, so that the previous rule stays
@@ -12,8 +12,9 @@
 # lld gives .eh_frame a section type that dump_syms does not read.  So files of lld are not compared with dump_syms.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
-MUTATIONS=${MUTATIONS:-150}
+needs node g++ clang ld.lld llvm-dwarfdump "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
+# A sanitized vgtool starts slowly, and the fuzzers test the same code with more inputs.
+MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 40)}
 SEED=${SEED:-1}
 checker=$SRCDIR/tests/symbols/symbols_cfi.mjs
 stackwalk=$(dirname "$DUMP_SYMS")/minidump_stackwalk
@@ -132,8 +133,11 @@ echo "minidump: $(wc -l <"$dir/frames") frames"
 "$SENTRY_CLI" debug-files check "$dir/store/minidump/"*/minidump.sym >"$dir/check"
 grep -q 'symtab, debug, unwind' "$dir/check" || fail "sentry-cli: no unwind information"
 
-# Damaged unwind information: only the damaged parts are left out, and vgtool takes less than 10 s, also for an FDE
-# with 100,000 rows (in symbols_cfi.s).
+# limited COMMAND...: runs a command of which each process may use 30 s of CPU time.  Less than 1 s is used.
+limited() { (ulimit -t 30 && exec timeout 600 "$@"); }
+
+# Damaged unwind information: only the damaged parts are left out, and vgtool does not take long, also for an FDE with
+# 100,000 rows (in symbols_cfi.s).
 $CC -O2 "$fixtures/mutate.c" -o "$dir/mutate"
 strip -o "$dir/stripped" "$dir/names"
 mkdir "$dir/mutants"                    # if vgtool got the file's own path, a file without functions would be an error
@@ -146,7 +150,7 @@ for file in "$dir/stripped" "$dir/kinds.so"; do
 		status=0
 		"$dir/mutate" "$file" "$dir/mutants/mutant" "$seed" "$1" "$2"
 		rm -rf "$dir/hurt"
-		timeout 10 "$VGTOOL" symbols -o "$dir/hurt" "$dir/mutants" >"$dir/progress" 2>&1 || status=$?
+		limited "$VGTOOL" symbols -o "$dir/hurt" "$dir/mutants" >"$dir/progress" 2>&1 || status=$?
 		[ "$status" = 0 ] || fail "$(basename "$file"), seed $seed: status $status"
 		grep -q 'left out' "$dir/progress" && lost=$((lost + 1))
 		seed=$((seed + 1))
@@ -163,7 +167,7 @@ done
 	printf '.rept 200000\nnop\n.cfi_escape 0x0a, 0x0b\n.endr\n.cfi_endproc\n'
 } >"$dir/absurd.s"
 $CC -shared -nostdlib "$dir/absurd.s" -o "$dir/absurd.so"
-timeout 10 "$VGTOOL" symbols -o "$dir/hurt" "$dir/absurd.so" >"$dir/progress" || fail "absurd.so: status $?"
+limited "$VGTOOL" symbols -o "$dir/hurt" "$dir/absurd.so" >"$dir/progress" || fail "absurd.so: status $?"
 grep -q 'damaged parts left out' "$dir/progress" || fail "absurd.so: nothing left out"
 echo "$((2 * MUTATIONS)) damaged files: $lost lost something"
 

@@ -4,6 +4,7 @@
 # Go's build id, the recorder and vgtool must make the same id for the file.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 cd "$dir"
 cat >work.c <<'END'
 #include <time.h>
@@ -11,7 +12,7 @@ int exported(int n) { volatile int i; for (i = 0; i < n; i++) ; return i; }
 static __attribute__((noinline)) int hidden(int n) { volatile int i; for (i = 0; i < n; i++) ; return i; }
 int main(void)
 {
-	for (clock_t end = clock() + CLOCKS_PER_SEC / 2; clock() < end;)
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 5; clock() < end;)
 		exported(10000), hidden(10000);
 	return 0;
 }
@@ -31,7 +32,7 @@ for build in first second; do
 done
 
 # ---- Go's build id ----
-timeout 60 "$VIGNETTED" -o a.vgp -- first/program 2>log || fail "record: $(cat log)"
+timeout 120 "$VIGNETTED" -o a.vgp -- first/program 2>log || fail "record: $(cat log)"
 "$VGTOOL" symbols -o store first/program >log
 for store in store first; do
 	"$VGTOOL" resolve -s $store -o named.vgp a.vgp 2>log || fail "resolve: $(cat log)"

@@ -3,12 +3,13 @@
 #
 # With damaged input vgtool symbols prints one message and exits with 1, or leaves the damaged part out.  It is never
 # killed by a signal and never hangs.  MUTATIONS is the number of damaged copies of each of the seven files (default
-# 150, or 60 for a sanitized vgtool).  The copies are made with the seeds SEED (default 1), SEED + 1 and so on.
+# 150, or 25 for a sanitized vgtool).  The copies are made with the seeds SEED (default 1), SEED + 1 and so on.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs clang llvm-dwp xz
 
 # A sanitized vgtool starts slowly, and the fuzzers test the same code with more inputs.
-MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 60)}
+MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 25)}
 SEED=${SEED:-1}
 
 # run FILE WHAT: runs vgtool symbols on the file and sets $status, which must be 0 or 1.  With status 1 there must be

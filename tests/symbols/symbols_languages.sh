@@ -5,6 +5,7 @@
 # Fortran, compiled by gfortran; D, Ada and Crystal from a fixture.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs gfortran
 
 # functions FILE: prints the names of its functions, sorted by address; functions with several names are marked with m
 functions() {

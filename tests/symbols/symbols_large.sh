@@ -10,8 +10,9 @@
 #  - INLINE records that only vgtool has: dump_syms does not read lexical blocks.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${DUMP_SYMS:?}"
+needs node "${DUMP_SYMS:?}" /usr/lib/libcupt4.so.2
 debug=/usr/lib/debug/$(debug_path "$(build_id /usr/lib/libcupt4.so.2)")
+needs "$debug"
 "$VGTOOL" symbols --no-cfi "$debug" >"$dir/ours"
 "$DUMP_SYMS" -c -d -m "$debug" >"$dir/theirs" 2>/dev/null
 node "$SRCDIR/tests/symbols/symbols_large.mjs" "$dir/ours" "$dir/theirs"

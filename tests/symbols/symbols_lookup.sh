@@ -19,9 +19,10 @@
 #    name, without a line, covers up to 15 bytes of padding after the function.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs g++ clang clang++ llvm-symbolizer eu-addr2line /usr/bin/python3.11 /usr/lib/libcupt4.so.2
 : "${LOOKUP:?}"
 compare=$SRCDIR/tests/symbols/lookup_compare.awk
-count=10000
+count=4000
 [ -z "${SOAK-}" ] || count=100000
 
 # debug_file PROGRAM: prints the path of the program's debug file, or of the program if there is none
@@ -88,8 +89,8 @@ check() {
 	rm -f "$dir/$name".*
 }
 
-# These programs are small: 10,000 addresses would include many addresses twice.
-small=4000
+# These programs are small: 4,000 addresses would include many addresses twice.
+small=2000
 $CC -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/gcc_c" -lpthread
 $CXX -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/gcc_cxx"
@@ -107,7 +108,11 @@ clang++ -O2 -g1 "$fixtures/symbols_names.cc" -o "$dir/tables"
 for program in gcc_c gcc_cxx clang_c clang_cxx lto lto_cxx types tables; do
 	check $program "$dir/$program" $small
 done
-check libc "$(ldconfig -p | awk '/libc\.so\.6.*x86-64/ { print $NF; exit }')"
+libc=$(ldconfig -p | awk '/libc\.so\.6.*x86-64/ { print $NF; exit }')
+for program in "$libc" /usr/bin/python3.11 /usr/lib/libcupt4.so.2; do
+	needs "/usr/lib/debug/$(debug_path "$(build_id "$program")")"
+done
+check libc "$libc"
 check python /usr/bin/python3.11
 check cupt /usr/lib/libcupt4.so.2
 [ -z "${SOAK-}" ] || check python_debug /usr/bin/python3.11-dbg
