@@ -395,9 +395,10 @@ static void own_end(void)
 	close(own_fd);
 }
 
-/* Makes a tick if one is due. Otherwise waits. */
+/* Makes a tick if one is due. Otherwise waits. Like the helper, releases a thread that has stopped late. */
 static void tick_or_wait(void)
 {
+	vg_tracer_pending_release(&own_session.tracer);
 	if (vg_ticks_due(&own_session.ticks, vg_now_ns()))
 		vg_session_tick(&own_session);
 	else
@@ -460,6 +461,10 @@ Suite *timers_suite(void)
 	tcase_add_test(tests, child_is_not_sampled);
 	tcase_add_test(tests, deep_stack);
 	tcase_add_test(tests, descriptors_are_closed);
+	suite_add_tcase(suite, tests);
+	tests = tcase_create("own_session");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, timers_of_an_exited_thread_are_closed);
 	tcase_add_test(tests, naps_after_computing);
 	suite_add_tcase(suite, tests);
