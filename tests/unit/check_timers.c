@@ -23,7 +23,7 @@
 #include "tests/unit/recorded.h"
 #include "vignetted/session/session.h"
 
-enum { HZ = 499, SPIN_MS = 400 };
+enum { HZ = 499, SPIN_MS = 250 };
 
 static char path[64];
 static volatile long sink;
