@@ -608,7 +608,6 @@ Suite *broker_suite(void)
 	tcase_add_test(cases, urls_of_servers);
 	tcase_add_test(cases, requests_are_bounded);
 	tcase_add_test(cases, confined_reader);
-	tcase_set_timeout(cases, 240);
 	suite_add_tcase(suite, cases);
 	tcase_add_test(others, status_lines);
 	tcase_add_test(others, mapped_files);

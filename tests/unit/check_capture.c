@@ -127,8 +127,8 @@ static void sample_innermost(void)
 	ck_assert_int_eq(vgctl_sample(session_on_demand), 0);
 }
 
-/* Takes one sample in the innermost call of a recursion. Takes another one if the sample is lost, as it may be on a busy
- * machine. max_frames: 0 is the default. */
+/* Takes one sample in the innermost call of a recursion. Takes another one if the sample is lost, as it may be on a
+ * busy machine. max_frames: 0 is the default. */
 static void record_deep_stack(struct recorded *recorded, void (*descend)(int depth, void (*innermost)(void)), int depth,
 			      unsigned int max_frames)
 {
@@ -201,8 +201,8 @@ START_TEST(frame_limit)
 END_TEST
 
 /* The leaf frame is the function that runs, not its caller. The thread spends more than 99 % of its time in the loop of
- * spin_here_ms(); the rest is in clock_gettime(2). Two samples are in vgctl_begin() and vgctl_end(). With 100 samples or
- * more, 20 % of others have a probability below 1e-15. */
+ * spin_here_ms(); the rest is in clock_gettime(2). Two samples are in vgctl_begin() and vgctl_end(). Of 100 samples or
+ * more, 20 % are others with a probability below 1e-15. */
 START_TEST(leaf_frame)
 {
 	struct recorded recorded;
@@ -225,8 +225,8 @@ START_TEST(leaf_frame)
 		if (stack != VG_NONE)
 			leaves += frame_in(&recorded, &recorded.profile.stacks.items[stack], spin_here_ms, 1024);
 	}
-	ck_assert_msg(leaves * 100 >= recorded.profile.samples.count * 80, "spin_here_ms() is the leaf of %zu samples of %zu",
-		      leaves, recorded.profile.samples.count);
+	ck_assert_msg(leaves * 100 >= recorded.profile.samples.count * 80,
+		      "spin_here_ms() is the leaf of %zu samples of %zu", leaves, recorded.profile.samples.count);
 	recorded_free(&recorded);
 }
 END_TEST
@@ -479,8 +479,8 @@ static struct nap record_napper(void)
 	return nap_read(woken_ns, napped_ns);
 }
 
-/* When it wakes, it is sampled as running in most rounds. After failed checks of the sleeping threads, the next 16 rounds
- * have none. A round may fail to stop it on a busy machine. */
+/* When it wakes, it is sampled as running in most rounds. After failed checks of the sleeping threads, the next 16
+ * rounds have none. A round may fail to stop it on a busy machine. */
 START_TEST(sleeping_thread_wakes)
 {
 	struct nap nap;
@@ -609,8 +609,8 @@ static struct in_module in_module(const struct recorded *recorded, const char *n
 	return found;
 }
 
-/* Two libraries are loaded at the same address, one after the other. Each sample names the one that was loaded then: all
- * samples of the first are older than those of the second, which was loaded after the first was unloaded. */
+/* Two libraries are loaded at the same address, one after the other. Each sample names the one that was loaded then:
+ * all samples of the first are older than those of the second, which was loaded after the first was unloaded. */
 START_TEST(libraries_at_the_same_address)
 {
 	const struct vg_profile *profile;
@@ -697,7 +697,6 @@ Suite *capture_suite(void)
 	TCase *tests = tcase_create("host");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, deep_stack_is_complete);
 	tcase_add_test(tests, frame_limit);
 	tcase_add_test(tests, large_stack_is_truncated);

@@ -559,7 +559,6 @@ Suite *counters_suite(void)
 	Suite *suite = suite_create("counters");
 	TCase *cases = tcase_create("counters");
 
-	tcase_set_timeout(cases, 240);
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_loop_test(cases, page_faults_by_interval, 0, 2);
 	tcase_add_loop_test(cases, switches_by_interval, 0, 2);

@@ -732,8 +732,8 @@ static size_t first_begin(void)
 	return i;
 }
 
-/* Returns how many intervals began in the second half of a session that ended at a limit. Another session's profile must
- * have as many in this time. */
+/* Returns how many intervals began in the second half of a session that ended at a limit. Another session's profile
+ * must have as many in this time. */
 static size_t limited_count(void)
 {
 	const uint64_t from_ns = 500000000;
@@ -916,7 +916,6 @@ Suite *events_suite(void)
 	Suite *suite = suite_create("events");
 	TCase *cases = tcase_create("events");
 
-	tcase_set_timeout(cases, 240);
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, labels_outlive_sessions);
 	tcase_add_test(cases, unknown_ids_are_dropped);

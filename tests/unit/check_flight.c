@@ -491,7 +491,6 @@ Suite *flight_suite(void)
 	tcase_add_loop_test(parts, event_queue, 0, 4);
 	tcase_add_loop_test(parts, open_intervals, 0, 4);
 	tcase_add_test(parts, chosen_tokens_do_not_collide);
-	tcase_set_timeout(parts, 60);
 	suite_add_tcase(suite, parts);
 	tcase_add_test(recorder, window_of_a_dump);
 	tcase_add_test(recorder, ended_intervals_are_forgotten);
@@ -501,7 +500,6 @@ Suite *flight_suite(void)
 	tcase_add_test(recorder, memory_is_bounded);
 	tcase_add_test(recorder, memory_of_deep_stacks_is_bounded);
 	tcase_add_test(recorder, memory_of_threads_is_bounded);
-	tcase_set_timeout(recorder, 60);
 	suite_add_tcase(suite, recorder);
 	return suite;
 }

@@ -322,7 +322,6 @@ Suite *ranges_suite(void)
 	TCase *tests = tcase_create("ranges");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, reads_without_records);
 	tcase_add_test(tests, records_after_a_read);
 	tcase_add_test(tests, record_of_what_was_read);

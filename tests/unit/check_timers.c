@@ -2,8 +2,8 @@
 /* Running threads are sampled by timers, or stopped if this machine allows no timers.
  *
  * The machine may give the helper no CPU for a second. So a test records again, for longer, until there are enough
- * samples. The CPU time in the samples is the kernel's count, so missing samples make no difference: only the time since
- * the latest sample may be missing. */
+ * samples. The CPU time in the samples is the kernel's count, so missing samples make no difference: only the time
+ * since the latest sample may be missing. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -425,8 +425,8 @@ START_TEST(timers_of_an_exited_thread_are_closed)
 }
 END_TEST
 
-/* While the thread computes, ticks are far apart. When it naps, each period has a tick and a sample again. If ticks stay
- * as they are, the test times out. */
+/* While the thread computes, ticks are far apart. When it naps, each period has a tick and a sample again. If ticks
+ * stay as they are, the test times out. */
 START_TEST(naps_after_computing)
 {
 	own_begin(compute_and_nap);
@@ -452,7 +452,6 @@ Suite *timers_suite(void)
 	TCase *tests = tcase_create("host");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, wall_mode);
 	tcase_add_test(tests, cpu_mode);
 	tcase_add_test(tests, wall_mode_with_stops);
@@ -464,7 +463,6 @@ Suite *timers_suite(void)
 	suite_add_tcase(suite, tests);
 	tests = tcase_create("own_session");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, timers_of_an_exited_thread_are_closed);
 	tcase_add_test(tests, naps_after_computing);
 	suite_add_tcase(suite, tests);

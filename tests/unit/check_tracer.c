@@ -357,7 +357,6 @@ Suite *tracer_suite(void)
 	TCase *tests = tcase_create("host");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, exit_and_exec);
 	tcase_add_test(tests, starved_thread_is_continued);
 	tcase_add_test(tests, late_stop_is_repaired);

@@ -945,7 +945,6 @@ Suite *vgctl_suite(void)
 	TCase *tests = tcase_create("host");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, begin_end);
 	tcase_add_test(tests, no_child_and_no_signal);
 	tcase_add_test(tests, adopted_helper);

@@ -557,7 +557,6 @@ Suite *weights_suite(void)
 	Suite *suite = suite_create("weights");
 	TCase *tests = tcase_create("weights");
 
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, laws_of_stops);
 	tcase_add_test(tests, laws_of_timers);
 	tcase_add_test(tests, cpu_time_before_the_recording);

@@ -209,7 +209,6 @@ Suite *workers_suite(void)
 	Suite *suite = suite_create("workers");
 	TCase *tests = tcase_create("workers");
 
-	tcase_set_timeout(tests, 240);
 	tcase_add_loop_test(tests, failed_jobs_do_not_harm_others, 0, 3);
 	tcase_add_test(tests, job_cannot_reach_terminal_or_other_outputs);
 	tcase_add_test(tests, failure_to_create_a_process);

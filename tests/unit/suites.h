@@ -16,7 +16,8 @@
 	do { \
 		uint64_t left_value = (uint64_t)(left), right_value = (uint64_t)(right); \
 		if (left_value != right_value) \
-			ck_abort_msg("%s is %" PRIu64 ", not %s, which is %" PRIu64, #left, left_value, #right, right_value); \
+			ck_abort_msg("%s is %" PRIu64 ", not %s, which is %" PRIu64, #left, left_value, #right, \
+				     right_value); \
 	} while (0)
 
 /* One suite per file: check_NAME.c defines NAME_suite(). The runner knows the suites of this list. */
