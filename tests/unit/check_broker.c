@@ -396,10 +396,19 @@ END_TEST
 
 START_TEST(requests_are_bounded)
 {
+	/* As many as one wait for the other process should serve, to save time. */
+	enum { AT_ONCE = 50 };
 	struct vg_broker_request request = { .next = UINT32_MAX, .build_id_bytes = 4, .name = "module" };
+	struct vg_broker_reply reply;
 
-	for (size_t i = 0; i < VG_BROKER_REQUESTS_MAX; i++)
-		ck_assert_int_eq(raw_ask(&request, sizeof request), -ENOENT);
+	for (size_t i = 0; i < VG_BROKER_REQUESTS_MAX; i += AT_ONCE) {
+		for (int sent = 0; sent < AT_ONCE; sent++)
+			often_assert_eq(send(reader, &request, sizeof request, 0), sizeof request);
+		for (int received = 0; received < AT_ONCE; received++) {
+			often_assert_eq(recv(reader, &reply, sizeof reply, 0), sizeof reply);
+			often_assert(reply.rc == -ENOENT);
+		}
+	}
 	request.next = 0;
 	ck_assert_int_eq(raw_ask(&request, sizeof request), -ENOENT);
 }
@@ -599,7 +608,6 @@ Suite *broker_suite(void)
 	tcase_add_test(cases, urls_of_servers);
 	tcase_add_test(cases, requests_are_bounded);
 	tcase_add_test(cases, confined_reader);
-	tcase_set_timeout(cases, 60);
 	suite_add_tcase(suite, cases);
 	tcase_add_test(others, status_lines);
 	tcase_add_test(others, mapped_files);

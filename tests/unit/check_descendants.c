@@ -9,17 +9,18 @@
 #include "tests/unit/suites.h"
 #include "vgtool/run/descendants.h"
 
-/* A child that forks another one, and writes the pid of that one to the pipe. */
+/* A child that forks another one. That one writes its pid to the pipe when it is sure to end with the child. */
 static pid_t family_start(int ends[2], pid_t *grandchild)
 {
 	pid_t child = fork();
 
 	if (child == 0) {
-		pid_t pid = fork();
+		bool is_second = fork() == 0;
+		pid_t pid = getpid();
 
-		if (pid > 0 && write(ends[1], &pid, sizeof pid) != sizeof pid)
-			_exit(1);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (is_second && write(ends[1], &pid, sizeof pid) != sizeof pid)
+			_exit(1);
 		for (;;)
 			pause();
 	}

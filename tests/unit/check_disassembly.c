@@ -104,7 +104,6 @@ Suite *disassembly_suite(void)
 	tcase_add_test(cases, instructions);
 	tcase_add_test(cases, lines_that_are_ignored);
 	tcase_add_test(cases, output_without_end);
-	tcase_set_timeout(cases, 120);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -160,7 +160,6 @@ Suite *finisher_suite(void)
 	tcase_add_test(tests, finisher_is_killed);
 	tcase_add_test(tests, terminal_signals_are_ignored);
 	tcase_add_test(tests, helper_that_does_not_exit);
-	tcase_set_timeout(tests, 120);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

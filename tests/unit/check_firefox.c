@@ -162,7 +162,6 @@ Suite *firefox_suite(void)
 	Suite *suite = suite_create("firefox");
 	TCase *cases = tcase_create("firefox");
 
-	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, tables_of_a_thread);
 	tcase_add_test(cases, records_are_repeated);
 	tcase_add_test(cases, threads_that_overlap_have_no_cpu_use);

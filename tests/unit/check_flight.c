@@ -38,23 +38,25 @@ START_TEST(event_queue)
 			break;
 		case 2: case 4: case 5:
 			entry = vg_event_queue_first(&queue);
-			ck_assert_int_eq(entry != NULL, dropped < pushed);
+			often_assert((entry != NULL) == (dropped < pushed));
 			/* Entries that the cursor has not read are not dropped. */
 			if (entry == NULL || dropped == read)
 				break;
-			ck_assert_uint_eq(entry->time_ns, dropped);
+			often_assert_eq(entry->time_ns, dropped);
 			vg_event_queue_drop(&queue);
 			dropped++;
 			break;
 		default:
 			entry = vg_event_queue_read(&queue, &cursor);
-			ck_assert_int_eq(entry != NULL, read < pushed);
-			if (entry != NULL)
-				ck_assert_uint_eq(entry->time_ns, read++);
+			often_assert((entry != NULL) == (read < pushed));
+			if (entry == NULL)
+				break;
+			often_assert_eq(entry->time_ns, read);
+			read++;
 			break;
 		}
-		ck_assert_uint_eq(queue.next - queue.first, pushed - dropped);
-		ck_assert_uint_le(queue.blocks, (pushed - dropped) / 1000 + 2);
+		often_assert_eq(queue.next - queue.first, pushed - dropped);
+		often_assert(queue.blocks <= (pushed - dropped) / 1000 + 2);
 	}
 	ck_assert_uint_gt(read, 10000);
 	vg_event_queue_free(&queue);
@@ -73,7 +75,7 @@ START_TEST(open_intervals)
 		struct vg_queue_entry begin = { .time_ns = at, .event.token = (at + 1) << 8 | at % 3 };
 
 		if (random_next(&state) % 2 == 0) {
-			ck_assert(vg_open_intervals_add(&open, &begin));
+			often_assert(vg_open_intervals_add(&open, &begin));
 			count += !present[at];
 			present[at] = true;
 		} else {
@@ -81,14 +83,14 @@ START_TEST(open_intervals)
 			count -= present[at];
 			present[at] = false;
 		}
-		ck_assert_uint_eq(open.count, count);
+		often_assert_eq(open.count, count);
 		if (round % 1000 == 0) {
 			struct vg_queue_entry *list = vg_open_intervals_list(&open);
 
 			for (size_t i = 0; i < count; i++) {
-				ck_assert(present[list[i].time_ns]);
-				ck_assert_uint_eq(list[i].event.token >> 8, list[i].time_ns + 1);
-				ck_assert(i == 0 || list[i - 1].time_ns < list[i].time_ns);
+				often_assert(present[list[i].time_ns]);
+				often_assert_eq(list[i].event.token >> 8, list[i].time_ns + 1);
+				often_assert(i == 0 || list[i - 1].time_ns < list[i].time_ns);
 			}
 			free(list);
 		}
@@ -541,7 +543,6 @@ Suite *flight_suite(void)
 	tcase_add_test(parts, chosen_tokens_do_not_collide);
 	tcase_add_test(parts, watchdog_notices_stalls);
 	tcase_add_test(parts, watchdog_has_files);
-	tcase_set_timeout(parts, 60);
 	suite_add_tcase(suite, parts);
 	tcase_add_test(recorder, window_of_a_dump);
 	tcase_add_test(recorder, ended_intervals_are_forgotten);
@@ -551,7 +552,6 @@ Suite *flight_suite(void)
 	tcase_add_test(recorder, memory_is_bounded);
 	tcase_add_test(recorder, memory_of_deep_stacks_is_bounded);
 	tcase_add_test(recorder, memory_of_threads_is_bounded);
-	tcase_set_timeout(recorder, 60);
 	suite_add_tcase(suite, recorder);
 	return suite;
 }

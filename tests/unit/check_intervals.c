@@ -527,7 +527,6 @@ Suite *intervals_suite(void)
 	Suite *suite = suite_create("intervals");
 	TCase *cases = tcase_create("intervals");
 
-	tcase_set_timeout(cases, 120);
 	tcase_add_test(cases, nested);
 	tcase_add_test(cases, not_nested);
 	tcase_add_test(cases, open_and_orphaned);

@@ -279,7 +279,6 @@ Suite *merge_suite(void)
 	Suite *suite = suite_create("merge");
 	TCase *cases = tcase_create("merge");
 
-	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, samples_keep_their_stacks_weights_and_times);
 	tcase_add_test(cases, names);
 	tcase_add_test(cases, intervals_of_processes_stay_apart);

@@ -21,7 +21,6 @@
 #include "base/outfile.h"
 #include "libvgctl/vgctl.h"
 #include "profile/writer.h"
-#include "tests/spin.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/recorded.h"
 
@@ -392,8 +391,9 @@ START_TEST(lost_part_of_a_session)
 	struct recorded recorded;
 
 	ck_assert_int_eq(vgctl_begin("out", NULL, &session), 0);
-	for (struct spin spin = spin_begin(200); spin_on(&spin);)
-		;
+	/* A busy machine may lose samples, but not all of these. */
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(vgctl_sample(session), 0);
 	part_lose(_i);
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
 	recorded_read(&recorded, "out");
@@ -770,14 +770,12 @@ Suite *outfile_suite(void)
 	Suite *suite = suite_create("outfile");
 	TCase *tests = tcase_create("writing");
 
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, writes_cut_short_by_signals);
 	tcase_add_test(tests, writes_to_a_nonblocking_pipe);
 	tcase_add_test(tests, write_errors);
 	tcase_add_test(tests, failure_keeps_earlier_contents);
 	suite_add_tcase(suite, tests);
 	tests = tcase_create("lost");
-	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, directory_enter, directory_leave);
 	tcase_add_loop_test(tests, lost_part_is_kept, 0, PART_LOSSES);
 	tcase_add_loop_test(tests, lost_part_is_not_removed, 0, PART_LOSSES);
@@ -793,7 +791,6 @@ Suite *outfile_suite(void)
 		return suite;
 	}
 	tests = tcase_create("others");
-	tcase_set_timeout(tests, 120);
 	tcase_add_checked_fixture(tests, shared_directory_enter, shared_directory_leave);
 	tcase_add_test(tests, fifo_of_another_user);
 	tcase_add_test(tests, fifo_of_this_user_or_root);

@@ -563,7 +563,6 @@ Suite *profile_suite(void)
 	Suite *suite = suite_create("profile");
 	TCase *cases = tcase_create("profile");
 
-	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, round_trip);
 	tcase_add_test(cases, kernel_symbols);
 	tcase_add_test(cases, truncated_anywhere);

@@ -271,7 +271,7 @@ static void answers_check(int number, uint64_t *known)
 			/* No thread runs in unmapped memory. */
 			if (truth[number][i] == NOTHING || module == -1)
 				continue;
-			ck_assert_int_eq(module, module_of(truth[number][i]));
+			often_assert_eq(module, module_of(truth[number][i]));
 			*known += module != VG_NONE;
 		}
 	}
@@ -309,7 +309,7 @@ START_TEST(answers_about_random_programs)
 			}
 		}
 		for (size_t i = 1; i < ranges.now.count; i++)
-			ck_assert_uint_le(ranges.now.items[i - 1].end, ranges.now.items[i].start);
+			often_assert(ranges.now.items[i - 1].end <= ranges.now.items[i].start);
 	}
 	/* On average more than two answers per step name a module. */
 	ck_assert_uint_gt(known, 20000 * STEPS * 2);
@@ -322,7 +322,6 @@ Suite *ranges_suite(void)
 	TCase *tests = tcase_create("ranges");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, reads_without_records);
 	tcase_add_test(tests, records_after_a_read);
 	tcase_add_test(tests, record_of_what_was_read);

@@ -230,7 +230,6 @@ Suite *speedscope_suite(void)
 	Suite *suite = suite_create("speedscope");
 	TCase *cases = tcase_create("speedscope");
 
-	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, whole_document);
 	tcase_add_test(cases, samples_without_weight_are_left_out);
 	tcase_add_test(cases, lines);

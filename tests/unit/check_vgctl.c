@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* libvgctl as an application uses it, with a real helper and real stops. libcheck runs each test in a child process. */
+/* libvgctl as an application uses it, with a real helper and real stops. libcheck runs each test in a child process.
+ *
+ * The machine may give the helper no CPU for a second. So a test that needs samples records again, for longer, until
+ * there are enough, or takes them with vgctl_sample(), which returns after the sample. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,19 +26,26 @@
 #include "tests/unit/suites.h"
 #include "tests/unit/recorded.h"
 
-static char path[64], part[80];
+static char path[64], part[80], session_paths[4][64];
 static atomic_int signals_seen;
 
 static void setup(void)
 {
 	snprintf(path, sizeof path, "check_vgctl.%d.vgp", getpid());
 	snprintf(part, sizeof part, "%s.part", path);
+	for (int i = 0; i < 4; i++)
+		snprintf(session_paths[i], sizeof session_paths[i], "check_vgctl.%d.%d.vgp", getpid(), i);
 }
 
 static void teardown(void)
 {
 	unlink(path);
 	unlink(part);
+	for (int i = 0; i < 4; i++)
+		unlink(session_paths[i]);
+	/* second_session_descriptors_closed leaves it. */
+	strcat(session_paths[1], ".part");
+	unlink(session_paths[1]);
 }
 
 static void spin_ms(uint64_t ms)
@@ -66,23 +76,29 @@ static void log_helper_make(char *log_helper, size_t log_helper_bytes, const cha
 
 START_TEST(begin_end)
 {
-	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_summary summary;
 	struct vgctl_session *session;
 	struct stat status;
 
-	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
-	ck_assert_int_eq(stat(part, &status), 0);
-	ck_assert_int_eq(status.st_mode & 0777, 0600);
-	ck_assert_int_eq(access(path, F_OK), -1);
-	spin_ms(300);
-	ck_assert_int_eq(vgctl_end(session, &summary), 0);
-	ck_assert_int_eq(access(part, F_OK), -1);
-	ck_assert_int_eq(stat(path, &status), 0);
-	ck_assert_uint_eq((uint64_t)status.st_size, summary.file_bytes);
-	ck_assert_uint_ge(summary.samples, 3);
-	ck_assert_uint_eq(summary.threads, 1);
-	ck_assert_uint_eq(summary.limited, 0);
-	ck_assert_uint_ge(summary.duration_ns, 300000000u);
+	for (uint64_t ms = 100;; ms *= 2) {
+		ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+		ck_assert_int_eq(stat(part, &status), 0);
+		ck_assert_int_eq(status.st_mode & 0777, 0600);
+		ck_assert_int_eq(access(path, F_OK), -1);
+		spin_ms(ms);
+		summary = (struct vgctl_summary)VGCTL_SUMMARY_INIT;
+		ck_assert_int_eq(vgctl_end(session, &summary), 0);
+		ck_assert_int_eq(access(part, F_OK), -1);
+		ck_assert_int_eq(stat(path, &status), 0);
+		ck_assert_uint_eq((uint64_t)status.st_size, summary.file_bytes);
+		ck_assert_uint_eq(summary.threads, 1);
+		ck_assert_uint_eq(summary.limited, 0);
+		ck_assert_uint_ge(summary.duration_ns, ms * 1000000);
+		/* One sample each is due in vgctl_begin() and vgctl_end(). */
+		if (summary.samples > 2)
+			break;
+		ck_assert_int_eq(unlink(path), 0);
+	}
 }
 END_TEST
 
@@ -102,17 +118,31 @@ START_TEST(no_child_and_no_signal)
 }
 END_TEST
 
-/* This process adopts the helper, as pid 1 of a container would. When the helper has exited, it must not remain
- * as a zombie. */
+/* Ends the latest session of a process that adopts the helper. Then the helper must not remain as a zombie. Returns
+ * false if nothing is known, because the helper did not exit within 1 s: for longer, vgctl_end() does not wait. */
+static bool end_without_zombie(struct vgctl_session *session)
+{
+	uint64_t begin_ns = spin_now_ns();
+
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	if (spin_now_ns() - begin_ns >= 1000000000) {
+		waitpid(-1, NULL, 0);
+		return false;
+	}
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+	ck_assert_int_eq(errno, ECHILD);
+	return true;
+}
+
+/* This process adopts the helper, as pid 1 of a container would. */
 START_TEST(adopted_helper)
 {
 	struct vgctl_session *session;
 
 	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
-	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
-	ck_assert_int_eq(errno, ECHILD);
+	do
+		ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	while (!end_without_zombie(session));
 }
 END_TEST
 
@@ -120,10 +150,12 @@ START_TEST(helper_inherits_no_descriptor)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
-	char log_helper[64], log[64], line[256], mark[] = "check_vgctl.inherited";
-	int lines = 0, fd = open(mark, O_CREAT | O_RDWR, 0600);
+	char log_helper[64], log[64], line[256], mark[64];
+	int lines = 0, fd;
 	FILE *log_file;
 
+	snprintf(mark, sizeof mark, "check_vgctl.%d.inherited", getpid());
+	fd = open(mark, O_CREAT | O_RDWR, 0600);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_ge(dup2(fd, 100), 0);
 	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
@@ -157,8 +189,6 @@ static int latest_helper_pid(const char *log)
 	return pid;
 }
 
-static const char *const session_paths[] = { "two.a.vgp", "two.b.vgp", "two.c.vgp", "two.d.vgp" };
-
 /* Counts the events of that type in the interval. */
 static int events_count(const struct recorded *recorded, uint64_t token, enum vg_event_type type)
 {
@@ -168,6 +198,11 @@ static int events_count(const struct recorded *recorded, uint64_t token, enum vg
 		count += recorded->profile.events.items[i].token == token &&
 			 recorded->profile.events.items[i].type == type;
 	return count;
+}
+
+static uint32_t rate_of(const struct recorded *recorded)
+{
+	return (uint32_t)((1000000000 + recorded->profile.header.period_ns / 2) / recorded->profile.header.period_ns);
 }
 
 /* A flight recorder that runs all the time, and an ordinary session beside it. One helper serves both. Each has its own
@@ -180,36 +215,41 @@ START_TEST(second_session)
 	struct vgctl_interval open, later;
 	char log_helper[64], log[64];
 	struct recorded recorded;
+	size_t dumped = 0;
 	int pid;
 
 	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
 	log_helper_make(log_helper, sizeof log_helper, log);
 	flight.helper_path = plain.helper_path = log_helper;
-	flight.flight_s = 60;
+	flight.flight_s = 600;
 	flight.rate_hz = 99;
 	plain.rate_hz = 999;
 	ck_assert_int_eq(vgctl_begin(path, &flight, &first), 0);
 	pid = latest_helper_pid(log);
 	open = vgctl_interval_begin(vgctl_intern("kind"), vgctl_intern("open"), 1);
 	ck_assert_uint_ne(open.token, 0);
-	spin_ms(300);
-	for (int round = 0; round < 3; round++) {
+	spin_ms(100);
+	/* The second session's samples are more than 99 a second would be, and the first one has some, too. */
+	for (uint64_t round = 0; round < 2 || summary.samples * 1000000000 < 150 * summary.duration_ns || dumped < 10;
+	     round++) {
 		ck_assert_int_eq(vgctl_begin(session_paths[1], &plain, &second), 0);
 		ck_assert_int_eq(latest_helper_pid(log), pid);
 		later = vgctl_interval_begin(vgctl_intern("kind"), vgctl_intern("later"), 2);
-		spin_ms(300);
+		spin_ms(100 + 100 * round);
 		ck_assert_int_eq(vgctl_dump(second, session_paths[2]), -ENOTSUP);
 		vgctl_interval_end(later);
 		if (round == 0)
 			vgctl_interval_end(open);
 		ck_assert_int_eq(vgctl_dump(first, session_paths[2]), 0);
 		ck_assert_int_eq(vgctl_end(second, &summary), 0);
-		ck_assert_uint_ge(summary.samples, 50);
 		recorded_read(&recorded, session_paths[1]);
+		ck_assert_uint_eq(rate_of(&recorded), 999);
 		ck_assert_int_eq(events_count(&recorded, later.token, VG_EVENT_BEGIN), 1);
 		ck_assert_int_eq(events_count(&recorded, later.token, VG_EVENT_END), 1);
 		recorded_free(&recorded);
 		recorded_read(&recorded, session_paths[2]);
+		ck_assert_uint_eq(rate_of(&recorded), 99);
+		dumped = recorded.profile.samples.count;
 		ck_assert_int_eq(events_count(&recorded, open.token, VG_EVENT_BEGIN), 1);
 		ck_assert_int_eq(events_count(&recorded, open.token, VG_EVENT_END), 1);
 		ck_assert_int_eq(events_count(&recorded, later.token, VG_EVENT_END), 1);
@@ -221,7 +261,7 @@ START_TEST(second_session)
 	/* The first session ends while the second one goes on. */
 	ck_assert_int_eq(vgctl_begin(session_paths[1], &plain, &second), 0);
 	ck_assert_int_eq(vgctl_end(first, &summary), 0);
-	ck_assert_uint_ge(summary.samples, 30);
+	ck_assert_uint_ge(summary.samples, dumped);
 	recorded_read(&recorded, path);
 	ck_assert_int_eq(events_count(&recorded, later.token, VG_EVENT_END), 1);
 	recorded_free(&recorded);
@@ -236,8 +276,6 @@ START_TEST(second_session)
 	ck_assert_int_eq(vgctl_begin(path, &flight, &first), 0);
 	ck_assert_int_ne(latest_helper_pid(log), pid);
 	ck_assert_int_eq(vgctl_end(first, NULL), 0);
-	for (size_t i = 1; i < 3; i++)
-		unlink(session_paths[i]);
 	unlink(log_helper);
 	unlink(log);
 }
@@ -248,12 +286,14 @@ START_TEST(many_sessions)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *sessions[4], *other = NULL;
+	char stall[80];
 
 	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	snprintf(stall, sizeof stall, "%s.stall", path);
 	options.flight_s = 5;
 	options.watchdog_ms = 10000;
-	options.watchdog_path = "two.stall";
-	for (int round = 0; round < 2; round++) {
+	options.watchdog_path = stall;
+	for (int round = 0; round < 2;) {
 		for (int i = 0; i < 4; i++) {
 			ck_assert_int_eq(vgctl_begin(session_paths[i], i == 0 ? &options : NULL, &sessions[i]), 0);
 			if (i < 3)
@@ -263,17 +303,18 @@ START_TEST(many_sessions)
 		ck_assert_int_eq(vgctl_begin(path, NULL, &other), -EUSERS);
 		ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EUSERS), "4 recordings"));
 		ck_assert_int_eq(vgctl_begin(session_paths[0], NULL, &other), -EBUSY);
-		ck_assert_int_eq(vgctl_listen("two.run", NULL), -EALREADY);
+		ck_assert_int_eq(vgctl_listen("check_vgctl.run", NULL), -EALREADY);
 		ck_assert_ptr_null(other);
 		ck_assert_int_eq(access(part, F_OK), -1);
 		for (int i = 0; i < 4; i++) {
 			ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), 0);
 			ck_assert_int_eq(vgctl_sample(sessions[i]), 0);
-			ck_assert_int_eq(vgctl_end(sessions[i], NULL), 0);
+			if (i == 3)
+				round += end_without_zombie(sessions[i]);
+			else
+				ck_assert_int_eq(vgctl_end(sessions[i], NULL), 0);
 			ck_assert_int_eq(unlink(session_paths[i]), 0);
 		}
-		ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
-		ck_assert_int_eq(errno, ECHILD);
 	}
 }
 END_TEST
@@ -301,7 +342,12 @@ START_TEST(second_session_helper_killed)
 	ck_assert_int_eq(vgctl_end(second, NULL), -ECONNRESET);
 	ck_assert_int_eq(vgctl_begin(session_paths[1], &options, &second), 0);
 	vgctl_instant(0, vgctl_intern("after"), 0);
-	spin_ms(200);
+	/* A busy machine may lose samples, but not nearly all of these. */
+	for (int i = 0; i < 20; i++) {
+		spin_ms(5);
+		ck_assert_int_eq(vgctl_sample(second), 0);
+		ck_assert_int_eq(vgctl_sample(third), 0);
+	}
 	ck_assert_int_eq(vgctl_end(third, NULL), 0);
 	ck_assert_int_eq(vgctl_end(second, NULL), 0);
 	for (size_t i = 1; i < 3; i++) {
@@ -309,7 +355,6 @@ START_TEST(second_session_helper_killed)
 		ck_assert_uint_eq(recorded.profile.events.count, 1);
 		ck_assert_uint_ge(recorded.profile.samples.count, 2);
 		recorded_free(&recorded);
-		unlink(session_paths[i]);
 	}
 	unlink(log_helper);
 	unlink(log);
@@ -329,8 +374,6 @@ START_TEST(second_session_descriptors_closed)
 	ck_assert_int_eq(vgctl_sample(second), -EBADF);
 	ck_assert_int_eq(vgctl_end(third, NULL), 0);
 	ck_assert_int_eq(vgctl_end(second, NULL), -EBADF);
-	unlink("two.b.vgp.part");
-	unlink(session_paths[2]);
 }
 END_TEST
 
@@ -352,6 +395,7 @@ START_TEST(helper_is_another_program)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
+	int rc;
 
 	options.helper_path = "/bin/true";
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), -ECONNRESET);
@@ -359,14 +403,18 @@ START_TEST(helper_is_another_program)
 	ck_assert_int_ne(vgctl_begin(path, &options, &session), 0);
 	/* A program that prints why it ends. */
 	options.helper_path = "/bin/cat";
-	ck_assert_int_eq(vgctl_begin(path, &options, &session), -ECONNRESET);
+	do
+		rc = vgctl_begin(path, &options, &session);
+	while (rc == -ETIMEDOUT);
+	ck_assert_int_eq(rc, -ECONNRESET);
 	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ECONNRESET), "--help' for more information. (/bin/cat)"));
 	ck_assert_ptr_null(strchr(vgctl_strerror(-ECONNRESET), '\n'));
 }
 END_TEST
 
 /* Fails unless vgctl_begin() and vgctl_listen() with this file as the helper return rc with a sentence that has the
- * text. */
+ * text. Once the file has printed something, the library waits 1 s for more. So on a busy machine a file that ends may
+ * seem not to end: it is tried again. */
 static void start_fails(const char *bytes, size_t length, int rc, const char *text)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -381,10 +429,15 @@ static void start_fails(const char *bytes, size_t length, int rc, const char *te
 	ck_assert_uint_eq(fwrite(bytes, 1, length, file), length);
 	fchmod(fileno(file), 0700);
 	fclose(file);
-	ck_assert_int_eq(vgctl_begin(path, &options, &session), rc);
-	ck_assert_msg(strstr(vgctl_strerror(rc), text) != NULL, "%s", vgctl_strerror(rc));
-	ck_assert_int_eq(vgctl_listen("check_vgctl.run", &options), rc);
-	ck_assert_msg(strstr(vgctl_strerror(rc), text) != NULL, "%s", vgctl_strerror(rc));
+	for (int call = 0; call < 2;) {
+		int got = call == 0 ? vgctl_begin(path, &options, &session) : vgctl_listen("check_vgctl.run", &options);
+
+		if (got == -ETIMEDOUT && rc != -ETIMEDOUT)
+			continue;
+		ck_assert_int_eq(got, rc);
+		ck_assert_msg(strstr(vgctl_strerror(rc), text) != NULL, "%s", vgctl_strerror(rc));
+		call++;
+	}
 	ck_assert_int_eq(access(part, F_OK), -1);
 	unlink(helper);
 }
@@ -479,19 +532,24 @@ START_TEST(file_cannot_grow)
 }
 END_TEST
 
+/* A recording on demand has the samples that the program asks for, and no other. */
 START_TEST(one_sample_on_demand)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
-	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_summary summary;
 	struct vgctl_session *session;
 	struct recorded recorded;
 
 	options.rate_hz = VGCTL_ON_DEMAND;
-	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
-	usleep(100 * 1000);
-	ck_assert_int_eq(vgctl_sample(session), 0);
-	ck_assert_int_eq(vgctl_end(session, &summary), 0);
-	ck_assert_uint_eq(summary.samples, 1);
+	/* A sample may be lost on a busy machine. */
+	do {
+		ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+		usleep(100 * 1000);
+		ck_assert_int_eq(vgctl_sample(session), 0);
+		summary = (struct vgctl_summary)VGCTL_SUMMARY_INIT;
+		ck_assert_int_eq(vgctl_end(session, &summary), 0);
+		ck_assert_uint_eq(summary.samples + summary.lost, 1);
+	} while (summary.samples == 0);
 	recorded_read(&recorded, path);
 	ck_assert_uint_eq(recorded.profile.samples.count, 1);
 	ck_assert_uint_eq(recorded.profile.samples.items[0].end, VG_WALK_ROOT);
@@ -513,7 +571,7 @@ static void *napping_thread(void *tid)
  * recording's first sample, for its second sample, or for another recording between these. */
 START_TEST(threads_on_demand_begin_when_created)
 {
-	enum { NAP_US = 150 * 1000, NAP_NS = NAP_US * 1000, CLOCK_TICK_NS = 10 * 1000 * 1000 };
+	enum { NAP_US = 60 * 1000, NAP_NS = NAP_US * 1000, CLOCK_TICK_NS = 10 * 1000 * 1000 };
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session, *second = NULL;
 	const struct vg_thread *found = NULL;
@@ -522,7 +580,7 @@ START_TEST(threads_on_demand_begin_when_created)
 	pid_t tid = 0;
 
 	if (_i == 2)
-		ck_assert_int_eq(vgctl_begin("two.second.vgp", NULL, &second), 0);
+		ck_assert_int_eq(vgctl_begin(session_paths[0], NULL, &second), 0);
 	options.rate_hz = VGCTL_ON_DEMAND;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
 	if (_i == 1)
@@ -549,7 +607,6 @@ START_TEST(threads_on_demand_begin_when_created)
 	ck_assert_uint_ge(found->begin_ns, NAP_NS - CLOCK_TICK_NS);
 	ck_assert_uint_lt(found->begin_ns, recorded.profile.duration_ns - NAP_NS + 2 * CLOCK_TICK_NS);
 	recorded_free(&recorded);
-	unlink("two.second.vgp");
 }
 END_TEST
 
@@ -585,11 +642,14 @@ END_TEST
 START_TEST(forked_child_has_no_session)
 {
 	struct vgctl_session *session, *second, *own_sessions[4], *fifth;
+	char of_second[80], of_fifth[80];
 	int status;
 	pid_t child;
 
+	snprintf(of_second, sizeof of_second, "%s.second", path);
+	snprintf(of_fifth, sizeof of_fifth, "%s.fifth", path);
 	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
-	ck_assert_int_eq(vgctl_begin("two.second.vgp", NULL, &second), 0);
+	ck_assert_int_eq(vgctl_begin(of_second, NULL, &second), 0);
 	child = fork();
 	if (child == 0) {
 		if (vgctl_sample(session) != -ECHILD || vgctl_sample(second) != -ECHILD)
@@ -599,7 +659,7 @@ START_TEST(forked_child_has_no_session)
 			if (vgctl_begin(session_paths[i], NULL, &own_sessions[i]) != 0)
 				_exit(2);
 		}
-		if (vgctl_begin("two.fifth.vgp", NULL, &fifth) != -EUSERS)
+		if (vgctl_begin(of_fifth, NULL, &fifth) != -EUSERS)
 			_exit(3);
 		for (int i = 0; i < 4; i++) {
 			if (vgctl_end(own_sessions[i], NULL) != 0)
@@ -616,9 +676,17 @@ START_TEST(forked_child_has_no_session)
 	ck_assert_int_eq(vgctl_end(second, NULL), 0);
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(unlink(session_paths[i]), 0);
-	unlink("two.second.vgp");
+	unlink(of_second);
 }
 END_TEST
+
+static off_t bytes_of(const char *file)
+{
+	struct stat status;
+
+	ck_assert_int_eq(stat(file, &status), 0);
+	return status.st_size;
+}
 
 START_TEST(helper_killed)
 {
@@ -626,7 +694,7 @@ START_TEST(helper_killed)
 	struct vgctl_session *session;
 	char log_helper[64], log[64];
 	struct recorded recorded;
-	FILE *log_file;
+	off_t begun_bytes;
 	int pid;
 
 	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
@@ -634,11 +702,11 @@ START_TEST(helper_killed)
 	options.helper_path = log_helper;
 	options.rate_hz = 999;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
-	log_file = fopen(log, "r");
-	ck_assert_ptr_nonnull(log_file);
-	ck_assert_int_eq(fscanf(log_file, "%d", &pid), 1);
-	fclose(log_file);
-	spin_ms(2500);
+	pid = latest_helper_pid(log);
+	begun_bytes = bytes_of(part);
+	/* The helper writes a chunk each second. */
+	while (bytes_of(part) < begun_bytes + 1000)
+		spin_ms(20);
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
 	spin_ms(100);                    /* the application continues */
 	ck_assert_int_eq(vgctl_end(session, NULL), -ECONNRESET);
@@ -646,7 +714,7 @@ START_TEST(helper_killed)
 	recorded_read(&recorded, path);
 	ck_assert_uint_eq(recorded.profile.end_reason, VG_NONE);
 	ck_assert_uint_eq(recorded.profile.damaged_bytes, 0);
-	ck_assert_uint_ge(recorded.profile.samples.count, 100);
+	ck_assert_uint_ge(recorded.profile.samples.count, 20);
 	recorded_free(&recorded);
 	unlink(log_helper);
 	unlink(log);
@@ -689,13 +757,16 @@ START_TEST(limits)
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *session;
+	int rc;
 
 	options.max_duration_s = 1;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
-	spin_ms(1500);
-	ck_assert_int_eq(vgctl_sample(session), -EFBIG);
+	while ((rc = vgctl_sample(session)) == 0)
+		usleep(20 * 1000);
+	ck_assert_int_eq(rc, -EFBIG);
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
 	ck_assert_uint_eq(summary.limited, 1);
+	ck_assert_uint_ge(summary.duration_ns, 990000000);
 
 	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
 	options.max_file_bytes = 65536;
@@ -742,9 +813,11 @@ START_TEST(bounds_reach_the_helper)
 	options.max_threads = options.max_modules = 1;
 	options.max_name_bytes = 16;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
-	spin_ms(300);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(vgctl_sample(session), 0);
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
 	ck_assert_uint_eq(summary.threads, 1);
+	/* Each sample leaves out the second thread. */
 	ck_assert_uint_ge(summary.lost, 3);
 	recorded_read(&recorded, path);
 	ck_assert_uint_le(recorded.profile.modules.count, 1);
@@ -786,7 +859,7 @@ END_TEST
 /* Writes many profiles to one path. Leaves every third .part behind. */
 static void writer_run(void)
 {
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 600; i++) {
 		struct stat own_status, part_status;
 		struct vg_outfile file;
 
@@ -843,8 +916,13 @@ START_TEST(host_exits)
 	if (child == 0) {
 		struct vgctl_session *session;
 
-		if (vgctl_begin(path, NULL, &session) == 0)
-			spin_ms(300);
+		/* A busy machine may lose samples, but not nearly all of these. */
+		if (vgctl_begin(path, NULL, &session) == 0) {
+			for (int i = 0; i < 20; i++) {
+				spin_ms(5);
+				vgctl_sample(session);
+			}
+		}
 		raise(SIGKILL);
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -867,7 +945,6 @@ Suite *vgctl_suite(void)
 	TCase *tests = tcase_create("host");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, begin_end);
 	tcase_add_test(tests, no_child_and_no_signal);
 	tcase_add_test(tests, adopted_helper);

@@ -16,6 +16,8 @@
 
 enum { JOBS = 12, CRASHING_JOB = 3, HANGING_JOB = 5, KILLED_JOB = 8, COMPLAINING_JOB = 9 };
 
+/* The job that hangs uses 1 s of CPU time, so only one run has one. */
+static bool has_hanging_job;
 static size_t done_count;
 static int statuses[JOBS];
 static char error_texts[JOBS][320];
@@ -35,7 +37,7 @@ static int job_run(void *context, size_t number)
 		raise(SIGSEGV);
 		break;
 	case HANGING_JOB:
-		while (spin)
+		while (has_hanging_job && spin)
 			spin++, spin |= 1;
 		break;
 	case KILLED_JOB:
@@ -79,6 +81,7 @@ START_TEST(failed_jobs_do_not_harm_others)
 	ck_assert_ptr_nonnull(out);
 	for (size_t i = 0; i < JOBS; i++)
 		order[i] = JOBS - 1 - i;
+	has_hanging_job = _i == 2;
 	fflush(stdout);
 	ck_assert_int_ge(dup2(fileno(out), STDOUT_FILENO), 0);
 	run(1 + (unsigned)_i * 4, _i > 1 ? order : NULL);
@@ -89,17 +92,18 @@ START_TEST(failed_jobs_do_not_harm_others)
 	for (size_t i = 0; i < JOBS; i++) {
 		int length = snprintf(line, sizeof line, "job %zu\\x1b\n", i);
 
-		if (i == HANGING_JOB || i == KILLED_JOB)
+		if ((i == HANGING_JOB && has_hanging_job) || i == KILLED_JOB)
 			continue;
 		ck_assert_msg(strncmp(text + at, line, (size_t)length) == 0, "at %zu: %s", at, text);
 		at += (size_t)length;
 	}
 	ck_assert_int_eq(text[at], '\0');
 	for (int i = 0; i < JOBS; i++)
-		ck_assert_int_eq(statuses[i], i == CRASHING_JOB || i == HANGING_JOB || i == KILLED_JOB ? -1 :
-				 i == COMPLAINING_JOB ? 7 : 0);
+		ck_assert_int_eq(statuses[i], i == CRASHING_JOB || (i == HANGING_JOB && has_hanging_job) ||
+				 i == KILLED_JOB ? -1 : i == COMPLAINING_JOB ? 7 : 0);
 	ck_assert_ptr_nonnull(strstr(error_texts[CRASHING_JOB], "crashed: Segmentation fault"));
-	ck_assert_ptr_nonnull(strstr(error_texts[HANGING_JOB], "more than 1 s of CPU time"));
+	if (has_hanging_job)
+		ck_assert_ptr_nonnull(strstr(error_texts[HANGING_JOB], "more than 1 s of CPU time"));
 	ck_assert_ptr_nonnull(strstr(error_texts[KILLED_JOB], "killed"));
 	fclose(out);
 	close(standard_output);
@@ -205,7 +209,6 @@ Suite *workers_suite(void)
 	Suite *suite = suite_create("workers");
 	TCase *tests = tcase_create("workers");
 
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, failed_jobs_do_not_harm_others, 0, 3);
 	tcase_add_test(tests, job_cannot_reach_terminal_or_other_outputs);
 	tcase_add_test(tests, failure_to_create_a_process);
