@@ -5,13 +5,14 @@
 # build with the same name, and an objdump that a hostile binary has taken control of.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${CC:?}"
+needs node strace
+. "$SRCDIR/tests/views/recorded.sh"
 unset COLUMNS PAGER VGTOOL_SYMBOLS DEBUGINFOD_URLS || true
 cd "$dir"
 export XDG_CACHE_HOME="$dir/cache"
 cat >program.c <<'END'
 static volatile unsigned sum;
-
+int atoi(const char *text);
 static __attribute__((noinline, noclone)) void spin(long n)
 {
 	for (long i = 0; i < n; i++) sum += sum >> 3;
@@ -28,14 +29,16 @@ static __attribute__((noinline, noclone)) void work(void)
 	inlined(100000);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 400 * atoi(argv[argc - 1]); i++)
 		work();
 }
 END
 $CC -g -O2 -Wl,--build-id=sha1 -o program program.c
-"$VIGNETTED" --rate 499 --capture "$(build_capture)" -o p.vgp -- ./program 2>log || fail "$(cat log)"
+# spin() has 75 % of the time.  With 300 samples it has less than half of it with a probability of 2e-19 (Chernoff's
+# bound).
+record_until 300 p.vgp ./program --rate 1999 --capture "$(build_capture)"
 
 # asm ARGUMENT...: writes JSON to $dir/out
 asm() {
@@ -95,7 +98,7 @@ uses_index() {
 	! grep -q '"both/text"' calls
 }
 # Files that were changed less than 2 s before the index was made are opened again.
-await 60 'a run that opens no other file of the store' uses_index
+await 120 'a run that opens no other file of the store' uses_index
 # Another build of the same name is not used, wherever it is.
 $CC -g -O1 -Wl,--build-id=sha1 -o program program.c
 exits 1 "$VGTOOL" annotate --asm -s debug spin p.vgp
@@ -199,7 +202,7 @@ objdump_ended() {
 	! objdump_runs
 }
 env PATH="$dir/HANGS:$PATH" "$VGTOOL" annotate --asm -s debug -s kept spin r.vgp >out 2>err & pid=$!
-await 60 "objdump that hangs" objdump_runs
+await 120 "objdump that hangs" objdump_runs
 kill_own TERM $pid
 wait $pid || true
-await 60 "the end of objdump" objdump_ended
+await 120 "the end of objdump" objdump_ended

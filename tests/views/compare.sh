@@ -5,6 +5,8 @@
 # and JSON has the right values.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
+. "$SRCDIR/tests/views/recorded.sh"
 cd "$dir"
 
 # only_error TEXT: fails unless standard error has the text, and standard output is empty
@@ -125,17 +127,19 @@ exits 3 sh -c "'$VGTOOL' diff --fail-above 5 a1.vgp same1.vgp >/dev/full"
 
 # Profiles by wall time and by CPU time, resolved and not
 cat >program.c <<'END'
-int main(void)
+#include <stdlib.h>
+int main(int argc, char **argv)
 {
-	for (volatile long i = 0; i < 200000000; i++)
+	for (volatile long i = 0; i < 50000000 * atol(argv[argc - 1]); i++)
 		;
 	return 0;
 }
 END
 $CC -O1 -g -Wl,--build-id=sha1 -o program program.c
-"$VIGNETTED" -o wall.vgp --rate 200 --counter page-faults -- ./program 2>err ||
-	"$VIGNETTED" -o wall.vgp --rate 200 -- ./program 2>err || fail "wall: $(cat err)"
-"$VIGNETTED" -o cpu.vgp --rate 200 --mode cpu -- ./program 2>err || fail "cpu: $(cat err)"
+counter='--counter page-faults'
+"$VIGNETTED" -o counted.vgp $counter -- true 2>err || counter=
+record_until 20 wall.vgp ./program --rate 500 $counter
+record_until 20 cpu.vgp ./program --rate 500 --mode cpu
 "$VGTOOL" symbols -o store program >/dev/null
 "$VGTOOL" resolve -s store -o wall.named.vgp wall.vgp 2>/dev/null
 "$VGTOOL" resolve -s store -o cpu.named.vgp cpu.vgp 2>/dev/null

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The demo runs as it does for a user, and the real Speedscope shows its flame graph.
+# The demo runs as it does for a user, and Speedscope's file is valid (viewers.sh shows such files in Speedscope).
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+. "$SRCDIR/tests/views/browser.sh"
 # Without VIGNETTED: the demo finds the helper of the build.
 (unset VIGNETTED; CFLAGS="-O2 -g ${SANITIZE-}" sh "$SRCDIR/examples/demo.sh" "$dir") >"$dir/output"
 cat "$dir/output"
@@ -14,4 +15,4 @@ done
 "$VGTOOL" info --json "$dir/life.resolved.vgp" >"$dir/info.json"
 "$VGTOOL" report --json "$dir/life.resolved.vgp" >"$dir/report.json"
 node "$SRCDIR/tests/views/demo.mjs" "$dir"
-sh "$SRCDIR/tests/views/speedscope.sh" "$dir/life.speedscope.json" life neighbours
+speedscope check "$release" "$dir/life.speedscope.json"

@@ -5,30 +5,32 @@
 # sums of the merged profile are those of the two profiles, and the views keep the processes apart.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${CC:?}"
+needs node
+. "$SRCDIR/tests/views/recorded.sh"
 cd "$dir"
 
 # Both programs have a function work(), and print their pid.  The loop of work() is in line 7.
 cat >program.c <<'END'
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
-
-__attribute__((noinline, noclone)) static void work(void)
+__attribute__((noinline, noclone)) static void work(long n)
 {
-	static volatile unsigned sum;
-	for (long i = 0; i < 200000000; i++) sum += sum >> 3;
+	static volatile unsigned sum; for (long i = 0; i < n; i++) sum += sum >> 3;
 }
-int main(void)
+int main(int argc, char **argv)
 {
-	printf("%d\n", (int)getpid());
-	work();
+	printf("pid %d\n", (int)getpid());
+	fflush(stdout);
+	work(50000000 * atol(argv[argc - 1]));
 	return 0;
 }
 END
 mkdir both
 for name in alpha beta; do
 	$CC -g -O1 -Wl,--build-id=sha1 -o $name program.c
-	"$VIGNETTED" --rate 500 -o both/$name.vgp -- ./$name >$name.pid 2>err || fail "$(cat err)"
+	record_until 20 both/$name.vgp ./$name --rate 500
+	sed -n 's/^pid //p' log.recorded >$name.pid
 	"$VGTOOL" report --json both/$name.vgp >$name.json
 done
 alpha=$(cat alpha.pid) beta=$(cat beta.pid)
@@ -139,7 +141,7 @@ has err 'mixed/rubbish.vgp: not a profile'
 rm mixed/rubbish.vgp mixed/beta.vgp
 # A pipe of a directory must not be opened: that would wait for a writer.
 mkfifo mixed/pipe.vgp
-"$VIGNETTED" --mode cpu -o mixed/cpu.vgp -- ./beta >/dev/null 2>err || fail "$(cat err)"
+"$VIGNETTED" --mode cpu -o mixed/cpu.vgp -- ./beta 1 >/dev/null 2>err || fail "$(cat err)"
 exits 1 "$VGTOOL" report mixed
 has err 'mixed/cpu.vgp: its mode is cpu, but that of mixed/alpha.vgp is wall'
 exits 1 "$VGTOOL" report elsewhere
