@@ -52,16 +52,16 @@ loop='const f = it.functions[0], last = f.instructions.findLast(i => /^j/.test(i
 
 # ---- the shares ----
 asm spin p.vgp
-out_holds "$loop it.functions.length === 1 && f.name === 'spin' && f.module === 'program'"
-out_holds "$loop f.self_samples > 50 && self > 0.9 * f.self_samples"
-out_holds "$loop inside.every(i => i.line === 5 && /program.c\$/.test(i.file) && i.inlined === null)"
-out_holds "$loop f.instructions.reduce((sum, i) => sum + i.self_ns, 0) === f.self_ns && f.self_ns <= it.weight_ns"
+held "$loop it.functions.length === 1 && f.name === 'spin' && f.module === 'program'"
+held "$loop f.self_samples > 50 && self > 0.9 * f.self_samples"
+held "$loop inside.every(i => i.line === 5 && /program.c\$/.test(i.file) && i.inlined === null)"
+held "$loop f.instructions.reduce((sum, i) => sum + i.self_ns, 0) === f.self_ns && f.self_ns <= it.weight_ns"
 
 # A caller's time belongs to its call instruction, and not to the instruction behind it.
 asm work p.vgp
-out_holds "$loop const call = f.instructions.find(i => /^call.*<spin>/.test(i.text));
+held "$loop const call = f.instructions.find(i => /^call.*<spin>/.test(i.text));
 	call.self_ns < it.weight_ns / 20 && call.total_ns > it.weight_ns / 2 && call.line === 15"
-out_holds "$loop inside.every(i => i.inlined === 'inlined' && i.line === 10)"
+held "$loop inside.every(i => i.inlined === 'inlined' && i.line === 10)"
 exits 1 "$VGTOOL" annotate --asm inlined p.vgp
 has err 'inlined: it is inlined everywhere; its instructions are in work'
 
@@ -75,16 +75,16 @@ grep -qE '^ +[0-9a-f]+  ret' out || fail "no instruction without samples: $(cat 
 # ---- binaries ----
 "$VGTOOL" resolve -s program p.vgp -o r.vgp 2>log || fail "$(cat log)"
 asm spin r.vgp
-out_holds "$loop self > 0.9 * f.self_samples"
+held "$loop self > 0.9 * f.self_samples"
 # The lines are in a separate debug file, which has no code.
 mkdir -p "debug/$(dirname "$(debug_path "$(build_id program)")")" kept empty
 objcopy --only-keep-debug program "debug/$(debug_path "$(build_id program)")"
 strip program
 asm -s debug spin p.vgp
-out_holds "$loop inside.every(i => i.line === 5)"
+held "$loop inside.every(i => i.line === 5)"
 mv program kept
 asm -s debug -s kept spin r.vgp
-out_holds "$loop self > 0.9 * f.self_samples"
+held "$loop self > 0.9 * f.self_samples"
 # An index knows which of two files with one build id has the lines, and which has the code.
 mkdir both
 cp kept/program both/code
@@ -175,7 +175,7 @@ hostile() {
 	exits "$2" env PATH="$dir/$1:$PATH" SECRET=1 "$VGTOOL" annotate --asm --json -s debug -s kept spin r.vgp 9<log
 }
 hostile RUBBISH 0
-out_holds "const i = it.functions[0].instructions; i.length === 2 && i[0].text === '\\u001b[31mred' &&
+held "const i = it.functions[0].instructions; i.length === 2 && i[0].text === '\\u001b[31mred' &&
 	/^y{900,1000}\$/.test(i[1].text)"
 exits 0 env PATH="$dir/RUBBISH:$PATH" "$VGTOOL" annotate --asm -s debug -s kept spin r.vgp
 grep -qF '\x1b[31mred' out || fail "an escape sequence reaches the terminal: $(cat -v out)"
@@ -192,7 +192,7 @@ if [ -z "${SANITIZE-}" ]; then
 	refused='socket create write fork read terminal environment descriptor working_directory kill'
 	# Only Landlock forbids these two.
 	./landlock || refused='socket create write fork done terminal environment descriptor done kill'
-	out_holds "it.functions[0].instructions.map(i => i.text).join(' ') === '$refused'"
+	held "it.functions[0].instructions.map(i => i.text).join(' ') === '$refused'"
 fi
 # It ends with vgtool.
 objdump_runs() {
@@ -206,3 +206,4 @@ await 120 "objdump that hangs" objdump_runs
 kill_own TERM $pid
 wait $pid || true
 await 120 "the end of objdump" objdump_ended
+held_all

@@ -40,6 +40,24 @@ record_until() {
 	done
 }
 
+# held EXPRESSION: the JavaScript expression is true; `it` is the JSON output of the latest exits().  held_all() judges
+# all of them with one start of node, and fails unless all are true.
+held_count=0
+held() {
+	held_count=$((held_count + 1))
+	cp "$dir/out" "$dir/held.$held_count"
+	printf '%s' "$1" >"$dir/held.$held_count.js"
+}
+held_all() {
+	node -e 'const { readFileSync } = require("fs"), [directory, count] = process.argv.slice(1);
+		for (let i = 1; i <= count; i++) {
+			const text = readFileSync(`${directory}/held.${i}`, "utf8"), it = JSON.parse(text);
+			const expression = readFileSync(`${directory}/held.${i}.js`, "utf8");
+			if (eval(expression) !== true)
+				throw new Error(`not true: ${expression}: ${text.slice(0, 600)}`);
+		}' "$dir" $held_count 2>"$dir/log.held" || fail "$(cat "$dir/log.held")"
+}
+
 # viewers_recorded: sets $viewers to the program of tests/fixtures/viewers.cc, and $recorded to its profile of itself.
 # Both are made once for each build, and again if what they are made of has changed.
 viewers_recorded() {

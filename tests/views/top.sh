@@ -6,9 +6,11 @@
 # each child process.  A name cannot control the terminal.  The reader is confined and has no terminal.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs /usr/bin/python3
 cd "$dir"
 
-# The program changes its hot function when it gets SIGUSR1.  The name of one function has control characters.
+# The program changes its hot function when it gets SIGUSR1.  The name of one function has control characters.  It sleeps
+# for most of the time, unless it has an argument.
 cat >program.c <<'END'
 #include <signal.h>
 #include <unistd.h>
@@ -35,12 +37,16 @@ __attribute__((noinline)) long busy(void)
 {
 	return second ? second_part() : first_part();
 }
-int main(void)
+int main(int argc, char **argv)
 {
-	alarm(600);
+	(void)argv;
+	alarm(1200);
 	signal(SIGUSR1, on_signal);
-	for (;;)
+	for (;;) {
 		busy();
+		if (argc < 2)
+			usleep(20000);
+	}
 }
 END
 $CC -O1 -fno-optimize-sibling-calls -c -o program.o program.c
@@ -52,7 +58,7 @@ cat >top.py <<'END'
 import atexit, fcntl, os, pty, select, signal, struct, subprocess, sys, termios, time
 vgtool = os.environ["VGTOOL"]
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
-DEADLINE_S = 60
+DEADLINE_S = 120
 
 def fail(text):
     print("FAIL: " + text)
@@ -243,13 +249,16 @@ if top.process.returncode != -signal.SIGTERM:
     fail(f"without a reader of the terminal: status {top.process.returncode}")
 
 # ---- addresses; a profile that is full ----
-top = Top(target.pid, "--unresolved", "--max-size", "64K", "--rate", "5000", "--budget", "0")
+full = started("./program", "full")
+top = Top(full.pid, "--unresolved", "--max-size", "64K", "--rate", "5000", "--budget", "0")
 top.await_text("program+0x")
 first = top.helper()[0]
 top.wait("another recording", lambda: top.helper() not in ([], [first]))
 top.await_text("program+0x")
 top.key(b"q")
 top.end(0)
+full.kill()
+full.wait()
 
 # ---- the end of the process; a process that does not exist ----
 top = Top(target.pid)
