@@ -6,9 +6,9 @@ set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 . "$SRCDIR/tests/views/browser.sh"
 . "$SRCDIR/tests/views/recorded.sh"
-# 80 samples of each worker on a CPU, and 60 in the snake.  The hottest function has 85 % of a worker's time: it has less
-# than half of 80 samples with a probability of 2e-12 (Chernoff's bound).  The snake is longer than 1,000 cells for a third
-# of its time: in none of 60 samples with (2/3)^60 = 3e-11.
+# 62 samples of each worker on a CPU, and 52 in the snake.  The hottest function has 85 % of a worker's time: it has less
+# than half of 62 samples with a probability of 8e-10 (Chernoff's bound).  The snake is longer than 1,000 cells for a third
+# of its time: in none of 52 samples with (2/3)^52 = 7e-10.
 seconds=2
 demo() {
 	# Without VIGNETTED: the demo finds the helper of the build.
@@ -17,10 +17,10 @@ demo() {
 	seconds=$((2 * seconds))
 	"$VGTOOL" report --json --on-cpu "$dir/life.resolved.vgp" >"$dir/report"
 	[ "$(json "$dir/report" 'it.threads.filter((thread) => /^worker/.test(thread.name)).every((worker) =>
-			worker.samples >= 80) &&
+			worker.samples >= 62) &&
 		it.functions.find((row) => row.name === "snake_measure").total_samples >= 60')" = true ]
 }
-again "80 samples of each worker, and 60 of the snake" demo
+again "62 samples of each worker, and 52 of the snake" demo
 cat "$dir/output"
 for file in life.vgp symbols life.resolved.vgp life.speedscope.json; do
 	[ -s "$dir/$file" ] || fail "the demo has not written $file"

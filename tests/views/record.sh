@@ -130,7 +130,11 @@ if whom == "group":
     os.killpg(command.pid, number)
 else:
     os.kill(command.pid if whom == "command" else helper, number)
-sys.exit(command.wait())
+status = command.wait()
+# A program that was started goes on when its recording ends.
+if "TARGET" not in os.environ:
+    os.kill(target, signal.SIGKILL)
+sys.exit(status)
 END
 # ---- Ctrl-C: the terminal sends SIGINT to the whole group ----
 ./program 600 & pid=$!

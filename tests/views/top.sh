@@ -79,6 +79,8 @@ def state(pid):
     return read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
 
 class Top:
+    read = []                   # those whose output is read
+
     def __init__(self, target, *arguments, rows=24, columns=80):
         self.target = target
         self.master, self.slave = pty.openpty()
@@ -97,14 +99,21 @@ class Top:
         self.pid = self.process.pid
         atexit.register(self.process.kill)
         os.set_blocking(self.master, False)
+        Top.read.append(self)
 
     def resize(self, rows, columns):
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def pump(self):
-        try:
-            self.output += os.read(self.master, 1 << 16)
-        except (BlockingIOError, OSError):
+        got = 0
+        for top in Top.read:
+            try:
+                part = os.read(top.master, 1 << 16)
+                top.output += part
+                got += len(part)
+            except (BlockingIOError, OSError):
+                pass
+        if got == 0:
             time.sleep(0.02)
 
     def wait(self, what, condition):
@@ -160,6 +169,7 @@ class Top:
         after = self.output.rpartition(LEAVE)[2].decode("utf-8", "replace")
         if text not in after:
             fail(f"no '{text}' after the screen: {after!r}")
+        Top.read.remove(self)
         os.close(self.master)
         os.close(self.slave)
 
@@ -214,28 +224,27 @@ top.key(b"\x1b[Aq")
 top.end(0)
 
 # ---- the other ends; Ctrl-S stops no output ----
-for keys, status in ((b"\x03", 0), (b"\x1c", 0), (b"\x13q", 0)):
-    top = Top(target.pid)
+tops = [Top(target.pid) for _ in range(8)]
+for top in tops:
     top.await_text("evil")
+for keys, status in ((b"\x03", 0), (b"\x1c", 0), (b"\x13q", 0)):
+    top = tops.pop()
     top.key(keys)
     top.end(status)
 for number in (signal.SIGTERM, signal.SIGHUP):
-    top = Top(target.pid)
-    top.await_text("evil")
+    top = tops.pop()
     os.kill(top.pid, number)
     top.end(-number)
-top = Top(target.pid)
-top.await_text("evil")
+top = tops.pop()
 os.kill(top.reader(), signal.SIGKILL)
 top.end(128 + signal.SIGKILL, "the process that read the profile crashed: Killed")
-top = Top(target.pid)
-top.await_text("evil")
+top = tops.pop()
 os.kill(top.helper()[0], signal.SIGKILL)
 top.end(1, "vignetted was ended by a signal: Killed")
 
 # ---- the other end of the terminal does not read ----
-top = Top(target.pid)
-top.await_text("evil")
+top = tops.pop()
+Top.read.remove(top)
 end, rows = time.time() + DEADLINE_S, 400
 while select.select([], [top.slave], [], 0)[1] and time.time() < end:
     rows = 801 - rows
