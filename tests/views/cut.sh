@@ -70,8 +70,9 @@ int main(int argc, char **argv)
 		return 2;
 	run = vgctl_interval_begin(vgctl_intern("phase"), vgctl_intern("run"), 0);
 	phase("label-alpha", work_alpha, alpha_thread);
-	/* Samples near the end of the first phase are before the instant. */
-	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	/* Samples near the end of the first phase are before the instant.  A timer's sample gets a later time if the helper
+	 * loses the CPU after it has fetched samples and before it has listed the threads. */
+	nanosleep(&(struct timespec){ .tv_nsec = 400000000 }, NULL);
 	vgctl_instant(vgctl_intern("phase"), vgctl_intern("between"), 0);
 	phase("label-omega", work_omega, omega_thread);
 	vgctl_interval_end(run);
