@@ -3,7 +3,7 @@
 # demo.sh DIRECTORY: a stripped program records a profile of itself, which is then symbolized with saved
 # symbols.  Prints every command as a user would type it.
 #
-# Environment: SRCDIR and BUILDDIR of Vignette; CC and CFLAGS for the compilation; LIFE_SECONDS: how long the program runs.
+# Environment: SRCDIR and BUILDDIR of Vignette; CC and CFLAGS for the compilation; LIFE_SECONDS, which the program runs.
 set -eu
 : "${SRCDIR:?}" "${BUILDDIR:?}"
 directory=$1

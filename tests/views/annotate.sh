@@ -33,7 +33,7 @@ static __attribute__((noinline, noclone)) void work(void)
 
 int main(int argc, char **argv)
 {
-	for (int i = 0; i < 400 * atoi(argv[argc - 1]); i++)
+	for (int i = 400 * atoi(argv[argc - 1]); i > 0; i--)
 		work();
 }
 END
