@@ -28,7 +28,7 @@ static __attribute__((noinline, noclone)) void work(void)
 	spin(100000);
 	spin(300000); /* three	quarters */
 	__asm__ volatile("");
-	inlined(100000);
+	inlined(20000);
 }
 
 int main(int argc, char **argv)
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 }
 END
 (cd src && $CC -g -O2 -Wl,--build-id=sha1 -o ../program program.c)
-record_until 650 p.vgp ./program --rate 1999 --capture "$(build_capture)"
+record_until 500 p.vgp ./program --rate 1999 --capture "$(build_capture)"
 
 # annotate ARGUMENT...: writes the output to $dir/out
 annotate() {
@@ -54,8 +54,8 @@ between() {
 		fail "$4: '$1' is not between $2 and $3: $(cat out)"
 }
 
-# Line 15 has 25 % of the time of the lines 15 and 16, and these have 80 % of the time: 420 samples or more, but with a
-# probability of 8e-19.  Then the share is below 11 % or above 41 % with a probability of 8e-12 (Chernoff's bound).
+# Line 15 has 25 % of the time of the lines 15 and 16, and these have 95 % of the time: 420 samples or more, but with a
+# probability of 1e-19.  Then the share is below 11 % or above 41 % with a probability of 8e-12 (Chernoff's bound).
 annotate work p.vgp
 first=$(share 15 2) second=$(share 16 2) call=$(share 18 2)
 echo "lines 15, 16 and 18: $first, $second and $call percent"

@@ -36,9 +36,9 @@ int main(int argc, char **argv)
 }
 END
 $CC -g -O2 -Wl,--build-id=sha1 -o program program.c
-# spin() has 75 % of the time.  With 300 samples it has less than half of it with a probability of 2e-19 (Chernoff's
+# spin() has 75 % of the time.  With 160 samples it has less than half of it with a probability of 1e-10 (Chernoff's
 # bound).
-record_until 300 p.vgp ./program --rate 1999 --capture "$(build_capture)"
+record_until 160 p.vgp ./program --rate 1999 --capture "$(build_capture)"
 
 # asm ARGUMENT...: writes JSON to $dir/out
 asm() {
