@@ -3,7 +3,7 @@
 # demo.sh DIRECTORY: a stripped program records a profile of itself, which is then symbolized with saved
 # symbols.  Prints every command as a user would type it.
 #
-# Environment: SRCDIR and BUILDDIR of Vignette; CC and CFLAGS for the compilation.
+# Environment: SRCDIR and BUILDDIR of Vignette; CC and CFLAGS for the compilation; LIFE_SECONDS, which the program runs.
 set -eu
 : "${SRCDIR:?}" "${BUILDDIR:?}"
 directory=$1
@@ -35,7 +35,7 @@ run strip --strip-all life
 run cp "$BUILDDIR/vignetted/vignetted" .
 
 step "On another machine it runs and records its own threads:"
-run ./life life.vgp
+run ./life life.vgp ${LIFE_SECONDS-}
 
 step "The profile has build ids and addresses, and no function names:"
 run vgtool info life.vgp

@@ -6,10 +6,8 @@
 # The library and a helper of another release work together, or say which of them is too old.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs objdump musl-gcc /usr/bin/python3
 library=$BUILDDIR/libvgctl/.libs/libvgctl.so archive=$BUILDDIR/libvgctl/.libs/libvgctl.a
-for tool in objdump musl-gcc /usr/bin/python3; do
-	command -v $tool >/dev/null || fail "$tool is missing"
-done
 
 # ---- soname and symbols ----
 {
@@ -70,7 +68,7 @@ for answer in 3, 7:
     send(answer, $3, bytes($4))
 END
 	chmod 755 "$dir/helper"
-	VIGNETTED=$dir/helper timeout 60 "$dir/host" "$dir/host.vgp"
+	VIGNETTED=$dir/helper timeout 120 "$dir/host" "$dir/host.vgp"
 }
 # says SENTENCE WHAT SAID
 says() {

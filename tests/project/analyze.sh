@@ -7,6 +7,8 @@
 # The compiler's flags are in FUZZ_FLAGS.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs cppcheck
+[ -z "${SOAK-}" ] || needs clang-tidy
 cd "$SRCDIR"
 folders="base profile libvgctl vignetted symbols vgtool"
 defines='-DPACKAGE_VERSION="analyzed" -DVG_LIBEXECDIR="/nonexistent"'

@@ -5,6 +5,7 @@
 # three files.  The shells run: bash calls the function, zsh completes on a terminal, fish has a command for it.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs bash zsh fish
 # fish completes only what is in PATH.
 . "$SRCDIR/tests/installed.sh"
 files=$BUILDDIR/completions

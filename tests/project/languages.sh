@@ -5,6 +5,7 @@
 # example's interval, thread and function.  If a recording cannot begin, the example prints the library's sentence.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs g++ rustc go /usr/bin/python3 pkg-config
 . "$SRCDIR/tests/installed.sh"
 # The tools of Debian's packages, before other versions that the machine may have.  go uses no network.
 PATH=$dir/installed:/usr/bin:$PATH
@@ -14,11 +15,11 @@ export PATH GOCACHE="$dir/gocache" GOPATH="$dir/gopath" GOFLAGS= GOPROXY=off GOT
 example() {
 	cp "$SRCDIR/examples/primes.$1" .
 	sed -nE '2,8s#^(//)?(\t| {4,})([a-z./].*)#\3#p' "primes.$1" >commands
-	timeout 120 sh -ex ./commands >out 2>&1 || fail "primes.$1: $(cat out)"
+	timeout 300 sh -ex ./commands >out 2>&1 || fail "primes.$1: $(cat out)"
 	vgtool symbols -o symbols "$2" >>out
 	vgtool resolve -s symbols primes.vgp -o named.vgp 2>>out
 	rm -r symbols                           # the names are in the resolved profile
-	vgtool report --thread worker --interval 'small primes' named.vgp >report
+	vgtool report --limit 100 --thread worker --interval 'small primes' named.vgp >report
 	cat report
 	for text in 'interval small primes: ' 'thread [0-9]* worker: [0-9]* samples' " $3  \["; do
 		grep -q "$text" report || fail "primes.$1: no '$text' in the profile: $(cat out)"

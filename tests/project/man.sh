@@ -3,6 +3,7 @@
 # The man pages are correct mdoc, and have every option and command of the programs.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs mandoc
 cd "$SRCDIR/man"
 # Ignored: references to manuals that are not installed here, and the order of sections (EXAMPLES come first).
 ! mandoc -T lint -W style *.[1-9] | grep -vE 'referenced manual not found|outdated mandoc.db|out of conventional order' ||

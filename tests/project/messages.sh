@@ -3,6 +3,7 @@
 # tests/project/messages.txt has every message of the sources, and each message has the usual form.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 # messages ARGUMENT...: runs messages.mjs with its output in $dir/said
 messages() {
 	node "$SRCDIR/tests/project/messages.mjs" "$@" >"$dir/said"

@@ -3,6 +3,7 @@
 # Names, comments, messages and pages use the terms of doc/glossary.md, and none of the words in its columns "Not".
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 words() {
 	node "$SRCDIR/tests/project/words.mjs" "$1" >"$dir/said"
 }

@@ -6,13 +6,13 @@
 # and a source file that is not below the directory.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${CC:?}"
+. "$SRCDIR/tests/views/recorded.sh"
 unset COLUMNS PAGER || true
 mkdir "$dir/src" "$dir/other"
 cd "$dir"
 cat >src/program.c <<'END'
 static volatile unsigned sum;
-
+int atoi(const char *text);
 static __attribute__((noinline, noclone)) void spin(long n)
 {
 	for (long i = 0; i < n; i++) sum += sum >> 3;
@@ -28,17 +28,17 @@ static __attribute__((noinline, noclone)) void work(void)
 	spin(100000);
 	spin(300000); /* three	quarters */
 	__asm__ volatile("");
-	inlined(400000);
+	inlined(20000);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	for (int i = 0; i < 1500; i++)
+	for (int i = 400 * atoi(argv[argc - 1]); i > 0; i--)
 		work();
 }
 END
 (cd src && $CC -g -O2 -Wl,--build-id=sha1 -o ../program program.c)
-"$VIGNETTED" --rate 499 --capture "$(build_capture)" -o p.vgp -- ./program 2>log || fail "$(cat log)"
+record_until 500 p.vgp ./program --rate 1999 --capture "$(build_capture)"
 
 # annotate ARGUMENT...: writes the output to $dir/out
 annotate() {
@@ -54,12 +54,12 @@ between() {
 		fail "$4: '$1' is not between $2 and $3: $(cat out)"
 }
 
-# Line 15 has 25 % of the time of the lines 15 and 16.  With 500 samples, 5 standard errors of this share are 10
-# percentage points.
+# Line 15 has 25 % of the time of the lines 15 and 16, and these have 95 % of the time: 420 samples or more, but with a
+# probability of 1e-19.  Then the share is below 11 % or above 41 % with a probability of 8e-12 (Chernoff's bound).
 annotate work p.vgp
 first=$(share 15 2) second=$(share 16 2) call=$(share 18 2)
 echo "lines 15, 16 and 18: $first, $second and $call percent"
-between "$(echo "$first $second" | awk '{ print 100 * $1 / ($1 + $2) }')" 15 35 "line 15 of the lines 15 and 16"
+between "$(echo "$first $second" | awk '{ print 100 * $1 / ($1 + $2) }')" 11 41 "line 15 of the lines 15 and 16"
 between "$(share 16 1)" 0 5 "self of a line that only calls"
 grep -q '^work \[program\]: ' out || fail "no heading: $(cat out)"
 annotate spin p.vgp
@@ -82,14 +82,14 @@ between "$(share 16 2)" "$second" "$second" "the share of line 16 without a sour
 # The name of the source file leads out of the directory.
 echo secret >secret.c
 (cd src && $CC -g -O2 -Wl,--build-id=sha1 -ffile-prefix-map=program.c=../secret.c -o ../leads_out program.c)
-"$VIGNETTED" --rate 499 --capture "$(build_capture)" -o l.vgp -- ./leads_out 2>log || fail "$(cat log)"
+record_until 20 l.vgp ./leads_out --rate 999 --capture "$(build_capture)"
 annotate --source src work l.vgp
 ! grep -q '^secret$\|  secret' out || fail "a file outside of the directory: $(cat out)"
 
 exits 1 "$VGTOOL" annotate none_of_these p.vgp
 has err 'none_of_these: no function with samples matches'
 $CC -O2 -Wl,--build-id=sha1 -o without src/program.c
-"$VIGNETTED" --rate 499 --capture "$(build_capture)" -o w.vgp -- ./without 2>log || fail "$(cat log)"
+record_until 20 w.vgp ./without --rate 999 --capture "$(build_capture)"
 exits 1 "$VGTOOL" annotate work w.vgp
 has err 'no source lines of this function'
 exits 2 "$VGTOOL" annotate work

@@ -5,13 +5,14 @@
 # build with the same name, and an objdump that a hostile binary has taken control of.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${CC:?}"
+needs node strace
+. "$SRCDIR/tests/views/recorded.sh"
 unset COLUMNS PAGER VGTOOL_SYMBOLS DEBUGINFOD_URLS || true
 cd "$dir"
 export XDG_CACHE_HOME="$dir/cache"
 cat >program.c <<'END'
 static volatile unsigned sum;
-
+int atoi(const char *text);
 static __attribute__((noinline, noclone)) void spin(long n)
 {
 	for (long i = 0; i < n; i++) sum += sum >> 3;
@@ -28,14 +29,16 @@ static __attribute__((noinline, noclone)) void work(void)
 	inlined(100000);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	for (int i = 0; i < 3000; i++)
+	for (int i = 400 * atoi(argv[argc - 1]); i > 0; i--)
 		work();
 }
 END
 $CC -g -O2 -Wl,--build-id=sha1 -o program program.c
-"$VIGNETTED" --rate 499 --capture "$(build_capture)" -o p.vgp -- ./program 2>log || fail "$(cat log)"
+# spin() has 75 % of the time.  With 160 samples it has less than half of it with a probability of 1e-10 (Chernoff's
+# bound).
+record_until 160 p.vgp ./program --rate 1999 --capture "$(build_capture)"
 
 # asm ARGUMENT...: writes JSON to $dir/out
 asm() {
@@ -49,16 +52,16 @@ loop='const f = it.functions[0], last = f.instructions.findLast(i => /^j/.test(i
 
 # ---- the shares ----
 asm spin p.vgp
-out_holds "$loop it.functions.length === 1 && f.name === 'spin' && f.module === 'program'"
-out_holds "$loop f.self_samples > 50 && self > 0.9 * f.self_samples"
-out_holds "$loop inside.every(i => i.line === 5 && /program.c\$/.test(i.file) && i.inlined === null)"
-out_holds "$loop f.instructions.reduce((sum, i) => sum + i.self_ns, 0) === f.self_ns && f.self_ns <= it.weight_ns"
+held "$loop it.functions.length === 1 && f.name === 'spin' && f.module === 'program'"
+held "$loop f.self_samples > 50 && self > 0.9 * f.self_samples"
+held "$loop inside.every(i => i.line === 5 && /program.c\$/.test(i.file) && i.inlined === null)"
+held "$loop f.instructions.reduce((sum, i) => sum + i.self_ns, 0) === f.self_ns && f.self_ns <= it.weight_ns"
 
 # A caller's time belongs to its call instruction, and not to the instruction behind it.
 asm work p.vgp
-out_holds "$loop const call = f.instructions.find(i => /^call.*<spin>/.test(i.text));
+held "$loop const call = f.instructions.find(i => /^call.*<spin>/.test(i.text));
 	call.self_ns < it.weight_ns / 20 && call.total_ns > it.weight_ns / 2 && call.line === 15"
-out_holds "$loop inside.every(i => i.inlined === 'inlined' && i.line === 10)"
+held "$loop inside.every(i => i.inlined === 'inlined' && i.line === 10)"
 exits 1 "$VGTOOL" annotate --asm inlined p.vgp
 has err 'inlined: it is inlined everywhere; its instructions are in work'
 
@@ -72,16 +75,16 @@ grep -qE '^ +[0-9a-f]+  ret' out || fail "no instruction without samples: $(cat 
 # ---- binaries ----
 "$VGTOOL" resolve -s program p.vgp -o r.vgp 2>log || fail "$(cat log)"
 asm spin r.vgp
-out_holds "$loop self > 0.9 * f.self_samples"
+held "$loop self > 0.9 * f.self_samples"
 # The lines are in a separate debug file, which has no code.
 mkdir -p "debug/$(dirname "$(debug_path "$(build_id program)")")" kept empty
 objcopy --only-keep-debug program "debug/$(debug_path "$(build_id program)")"
 strip program
 asm -s debug spin p.vgp
-out_holds "$loop inside.every(i => i.line === 5)"
+held "$loop inside.every(i => i.line === 5)"
 mv program kept
 asm -s debug -s kept spin r.vgp
-out_holds "$loop self > 0.9 * f.self_samples"
+held "$loop self > 0.9 * f.self_samples"
 # An index knows which of two files with one build id has the lines, and which has the code.
 mkdir both
 cp kept/program both/code
@@ -95,7 +98,7 @@ uses_index() {
 	! grep -q '"both/text"' calls
 }
 # Files that were changed less than 2 s before the index was made are opened again.
-await 60 'a run that opens no other file of the store' uses_index
+await 120 'a run that opens no other file of the store' uses_index
 # Another build of the same name is not used, wherever it is.
 $CC -g -O1 -Wl,--build-id=sha1 -o program program.c
 exits 1 "$VGTOOL" annotate --asm -s debug spin p.vgp
@@ -172,7 +175,7 @@ hostile() {
 	exits "$2" env PATH="$dir/$1:$PATH" SECRET=1 "$VGTOOL" annotate --asm --json -s debug -s kept spin r.vgp 9<log
 }
 hostile RUBBISH 0
-out_holds "const i = it.functions[0].instructions; i.length === 2 && i[0].text === '\\u001b[31mred' &&
+held "const i = it.functions[0].instructions; i.length === 2 && i[0].text === '\\u001b[31mred' &&
 	/^y{900,1000}\$/.test(i[1].text)"
 exits 0 env PATH="$dir/RUBBISH:$PATH" "$VGTOOL" annotate --asm -s debug -s kept spin r.vgp
 grep -qF '\x1b[31mred' out || fail "an escape sequence reaches the terminal: $(cat -v out)"
@@ -189,7 +192,7 @@ if [ -z "${SANITIZE-}" ]; then
 	refused='socket create write fork read terminal environment descriptor working_directory kill'
 	# Only Landlock forbids these two.
 	./landlock || refused='socket create write fork done terminal environment descriptor done kill'
-	out_holds "it.functions[0].instructions.map(i => i.text).join(' ') === '$refused'"
+	held "it.functions[0].instructions.map(i => i.text).join(' ') === '$refused'"
 fi
 # It ends with vgtool.
 objdump_runs() {
@@ -199,7 +202,8 @@ objdump_ended() {
 	! objdump_runs
 }
 env PATH="$dir/HANGS:$PATH" "$VGTOOL" annotate --asm -s debug -s kept spin r.vgp >out 2>err & pid=$!
-await 60 "objdump that hangs" objdump_runs
+await 120 "objdump that hangs" objdump_runs
 kill_own TERM $pid
 wait $pid || true
-await 60 "the end of objdump" objdump_ended
+await 120 "the end of objdump" objdump_ended
+held_all

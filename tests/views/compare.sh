@@ -5,6 +5,8 @@
 # and JSON has the right values.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
+. "$SRCDIR/tests/views/recorded.sh"
 cd "$dir"
 
 # only_error TEXT: fails unless standard error has the text, and standard output is empty
@@ -20,9 +22,9 @@ write=$BUILDDIR/tests/views/events_write
 
 # rows KEY COUNT: --limit applies to labels and to functions; the row of all samples comes first
 rows() {
-	out_holds "it.$1.filter(row => row.type !== 'function').length === $2"
-	out_holds "it.$1.filter(row => row.type === 'function').length === $2 - 1"
-	out_holds "it.$1[0].type === 'all'"
+	held "it.$1.filter(row => row.type !== 'function').length === $2"
+	held "it.$1.filter(row => row.type === 'function').length === $2 - 1"
+	held "it.$1[0].type === 'all'"
 }
 exits 0 "$VGTOOL" diff --json --limit 2 a.vgp b.vgp
 rows changes 3
@@ -36,16 +38,16 @@ done
 
 # A profile that cannot be read is not counted.
 exits 1 "$VGTOOL" summary --json a.vgp none.vgp b.vgp
-out_holds 'it.profiles === 2'
+held 'it.profiles === 2'
 exits 1 "$VGTOOL" aggregate --json a.vgp none.vgp b.vgp
-out_holds 'it.profiles === 2'
+held 'it.profiles === 2'
 
 # A function that is only in B has no percentage.  Rows without time are not shown.
 exits 0 "$VGTOOL" diff --json bare.vgp a.vgp
 parse='it.changes.find(row => row.name === "parse" && row.type === "interval")'
-out_holds "$parse.self_ns.a === 0 && $parse.self_ns.percent === null"
-out_holds 'it.verdict === null && !it.changes.some(row => row.judged || row.slower)'
-out_holds 'it.changes.every(row => row.type === "all" || row.total_ns.a > 0 || row.total_ns.b > 0)'
+held "$parse.self_ns.a === 0 && $parse.self_ns.percent === null"
+held 'it.verdict === null && !it.changes.some(row => row.judged || row.slower)'
+held 'it.changes.every(row => row.type === "all" || row.total_ns.a > 0 || row.total_ns.b > 0)'
 exits 0 "$VGTOOL" diff bare.vgp a.vgp
 grep -q ' new  parse ' out || fail "not new: $(cat out)"
 ! grep -q '^verdict' out || fail "a verdict without a limit: $(cat out)"
@@ -55,7 +57,7 @@ for weight in wall cpu; do
 	rc=0
 	"$VGTOOL" diff --json --weight $weight --fail-above 5 a.vgp a.vgp -- b.vgp b.vgp >out 2>err || rc=$?
 	[ $rc -le 2 ] || fail "labels by $weight: status $rc, $(cat err)"
-	out_holds "it.changes.some(row => row.type === 'interval' && row.judged) === ('$weight' === 'wall')"
+	held "it.changes.some(row => row.type === 'interval' && row.judged) === ('$weight' === 'wall')"
 done
 
 # verdict STATUS OUTCOME LINE DIFF_ARGUMENT...: the exit status, JSON and the last line of the text have the same verdict
@@ -63,8 +65,8 @@ verdict() {
 	wanted=$1 outcome=$2 line=$3
 	shift 3
 	exits "$wanted" "$VGTOOL" diff --json "$@"
-	out_holds "it.verdict.outcome === '$outcome'"
-	out_holds "it.changes.filter(row => row.slower).length === it.verdict.slower"
+	held "it.verdict.outcome === '$outcome'"
+	held "it.changes.filter(row => row.slower).length === it.verdict.slower"
 	exits "$wanted" "$VGTOOL" diff "$@"
 	tail -n 1 out | grep -q "^verdict: $line" || fail "$*: $(cat out)"
 }
@@ -85,19 +87,19 @@ verdict 2 'cannot tell' 'cannot tell: .*, limit 1 %; record about [0-9]* profile
 	--fail-above 1 a1.vgp same1.vgp
 limit=$(sed -n 's/.* use a limit of \([0-9]*\) %$/\1/p' out)
 exits 2 "$VGTOOL" diff --json --fail-above $((limit - 1)) a1.vgp same1.vgp
-out_holds "it.verdict.limit_needed === $limit"
+held "it.verdict.limit_needed === $limit"
 exits 0 "$VGTOOL" diff --json --fail-above "$limit" a1.vgp same1.vgp
-out_holds 'it.verdict.limit_needed === null'
+held 'it.verdict.limit_needed === null'
 verdict 2 'cannot tell' 'cannot tell: .* fewer than 200 samples; record longer, or two or more profiles on each side$' \
 	--fail-above 10 a.vgp b.vgp
 # With --share, the row of all samples is not judged.  The change of f3 is then 1.4 / 1.08 - 1 = 30 %.
 verdict 1 slower 'slower: f3 \[server\] +[23]' --share --fail-above 5 a?.vgp -- slow?.vgp
 exits 1 "$VGTOOL" diff --json --share --fail-above 5 a?.vgp -- slow?.vgp
-out_holds 'it.by_share && it.changes[0].judged === false && Math.abs(it.changes[0].self_ns.change) < 1'
+held 'it.by_share && it.changes[0].judged === false && Math.abs(it.changes[0].self_ns.change) < 1'
 # Functions below --at-least are judged as one row.
 exits 1 "$VGTOOL" diff --json --fail-above 5 --at-least 22 a?.vgp -- slow?.vgp
-out_holds 'it.changes.filter(row => row.judged).map(row => row.name).sort().join() === "(all samples),[others],f3"'
-out_holds 'it.changes.every(row => (row.type !== "others") === ("count_a" in row && "total_ns" in row))'
+held 'it.changes.filter(row => row.judged).map(row => row.name).sort().join() === "(all samples),[others],f3"'
+held 'it.changes.every(row => (row.type !== "others") === ("count_a" in row && "total_ns" in row))'
 # By total time there is no such row, so the smaller functions are shown, but not judged.
 exits 1 "$VGTOOL" diff --by total --fail-above 5 --at-least 22 a?.vgp -- slow?.vgp
 grep -q ' f1  ' out && ! grep -q '\[others\]' out || fail "--by total: $(cat out)"
@@ -125,17 +127,19 @@ exits 3 sh -c "'$VGTOOL' diff --fail-above 5 a1.vgp same1.vgp >/dev/full"
 
 # Profiles by wall time and by CPU time, resolved and not
 cat >program.c <<'END'
-int main(void)
+#include <stdlib.h>
+int main(int argc, char **argv)
 {
-	for (volatile long i = 0; i < 200000000; i++)
+	for (volatile long i = 0; i < 50000000 * atol(argv[argc - 1]); i++)
 		;
 	return 0;
 }
 END
 $CC -O1 -g -Wl,--build-id=sha1 -o program program.c
-"$VIGNETTED" -o wall.vgp --rate 200 --counter page-faults -- ./program 2>err ||
-	"$VIGNETTED" -o wall.vgp --rate 200 -- ./program 2>err || fail "wall: $(cat err)"
-"$VIGNETTED" -o cpu.vgp --rate 200 --mode cpu -- ./program 2>err || fail "cpu: $(cat err)"
+counter='--counter page-faults'
+"$VIGNETTED" -o counted.vgp $counter -- true 2>err || counter=
+record_until 20 wall.vgp ./program --rate 500 $counter
+record_until 20 cpu.vgp ./program --rate 500 --mode cpu
 "$VGTOOL" symbols -o store program >/dev/null
 "$VGTOOL" resolve -s store -o wall.named.vgp wall.vgp 2>/dev/null
 "$VGTOOL" resolve -s store -o cpu.named.vgp cpu.vgp 2>/dev/null
@@ -162,13 +166,13 @@ only_error "$names"
 # With --weight they can be compared, and JSON has the weight.
 for weight in wall cpu; do
 	exits 0 "$VGTOOL" diff --json --weight $weight wall.vgp cpu.vgp
-	out_holds "it.weight === '$weight'"
+	held "it.weight === '$weight'"
 	exits 0 "$VGTOOL" aggregate --json --weight $weight wall.vgp cpu.vgp
-	out_holds "it.weight === '$weight'"
+	held "it.weight === '$weight'"
 	exits 0 "$VGTOOL" diff --json $weight.named.vgp $weight.named.vgp
-	out_holds "it.weight === '$weight'"
+	held "it.weight === '$weight'"
 	exits 0 "$VGTOOL" aggregate --json $weight.vgp $weight.vgp
-	out_holds "it.weight === '$weight'"
+	held "it.weight === '$weight'"
 done
 # A profile without addresses counts as resolved and as not resolved.
 exits 0 "$VGTOOL" diff bare.vgp wall.vgp
@@ -185,7 +189,8 @@ if [ "$(info wall.vgp counters)" = '["page-faults"]' ]; then
 	total=$(json out it.counter_total)
 	exits 0 "$VGTOOL" report --json --by interval --counter page-faults wall.vgp
 	[ "$total" -ge 0 ] || fail "report has no count: $total"
-	out_holds "it.counter_total === $total"
+	held "it.counter_total === $total"
 fi
 exits 0 "$VGTOOL" report --json --by interval wall.vgp
-out_holds '!("counter_total" in it)'
+held '!("counter_total" in it)'
+held_all

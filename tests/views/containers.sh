@@ -7,6 +7,8 @@
 # Needs root or user namespaces.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node unshare setpriv strace /usr/bin/python3
+. "$SRCDIR/tests/views/recorded.sh"
 cd "$dir"
 export XDG_CACHE_HOME="$dir/cache"
 unset VGTOOL_SYMBOLS
@@ -62,7 +64,7 @@ found() { [ -n "$(program_of "$1")" ]; }
 start() {
 	"$@" >log 2>&1 & starter=$!
 	pids="$pids $starter"
-	await 60 "the program of $*" found $starter
+	await 120 "the program of $*" found $starter
 	odd=$(program_of $starter)
 }
 
@@ -79,16 +81,18 @@ named() {
 program='in_program  [odd]'
 library='in_library  [libodd.so]'
 
-# recorded [COMMAND...]: records the program by a vgtool that the command starts
-recorded() {
-	exits 0 "$@" "$VGTOOL" record --rate 200 --duration 1 --pid $odd
+# recorded [COMMAND...]: records the program by a vgtool that the command starts, until it has samples
+recorded() { again "a sample" sampled "$@" "$VGTOOL" record; }
+sampled() {
+	exits 0 "$@" --rate 997 --budget 0 --duration 1 --pid $odd
+	! grep -q '^no samples' out
 }
 
 chroot_part() {
 	start unshare $users chroot ../jail /odd/odd
 	recorded $limited
 	named "$program" "$library"
-	exits 0 $limited "$VGTOOL" record --unresolved --rate 200 --duration 1 -o raw.vgp --pid $odd
+	again "a sample" sampled $limited "$VGTOOL" record --unresolved -o raw.vgp
 	! grep -q 'in_[lp]' out || fail "--unresolved shows names: $(cat out)"
 	# A view of the profile finds the files of running programs.
 	exits 0 $limited "$VGTOOL" report raw.vgp
@@ -116,7 +120,7 @@ container_part() {
 	start unshare $users -mpf --kill-child sh container
 	recorded $limited
 	named "$program" "$library"
-	exits 0 "$VGTOOL" record --unresolved --rate 200 --duration 1 -o raw.vgp --pid $odd
+	again "a sample" sampled "$VGTOOL" record --unresolved -o raw.vgp
 	exits 0 $limited "$VGTOOL" report raw.vgp
 	named "$program" "$library"
 	odd_end
@@ -134,7 +138,7 @@ replaced_part() {
 	if [ "$(id -u)" = 0 ]; then
 		recorded
 		named "$program" "$library"
-		exits 0 "$VGTOOL" record --unresolved --rate 200 --duration 1 -o raw.vgp --pid $odd
+		again "a sample" sampled "$VGTOOL" record --unresolved -o raw.vgp
 		exits 0 "$VGTOOL" report raw.vgp
 		named "$program" "$library"
 	fi
@@ -198,7 +202,7 @@ index=$(find "$XDG_CACHE_HOME/vignette/indexes" -name index)
 [ "$(stat -c %a "$index")" = 600 ] || fail "others can read the index: $(stat -c %a "$index")"
 [ "$(stat -c %a "$XDG_CACHE_HOME/vignette/indexes")" = 700 ] || fail "others can read the directory of the indexes"
 # Files that were changed less than 2 s before the index was made are opened again.
-await 60 'a run that opens no other file of the store' opens_program_only
+await 120 'a run that opens no other file of the store' opens_program_only
 ! grep -q '"store/deep/er", .*O_DIRECTORY' calls || fail "the current index is made again: $(cat calls)"
 before=$(stat -c '%i %y' "$index")
 reported

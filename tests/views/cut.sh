@@ -5,26 +5,33 @@
 # it shows for the range of the whole profile.  What only the rest has is not in the file.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${CC:?}"
+needs node
+. "$SRCDIR/tests/views/recorded.sh"
 cd "$dir"
 
 # Two phases, each with its own function, interval and thread.  The thread of the first phase ends in it.  "run" is open
 # in both phases.
 cat >program.c <<'END'
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 #include "vgctl.h"
 
 static volatile unsigned sink;
+static long turns;
+
+static long used_ms(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
 
 #define WORK(name) static void __attribute__((noinline, noclone)) name(void) \
 { \
-	struct timespec begin, now; \
-	clock_gettime(CLOCK_MONOTONIC, &begin); \
-	do { \
+	for (long end = used_ms() + 50 * turns; used_ms() < end;) \
 		for (unsigned i = 0; i < 10000; i++) sink += i; \
-		clock_gettime(CLOCK_MONOTONIC, &now); \
-	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 400); \
 }
 WORK(work_alpha)
 WORK(work_omega)
@@ -57,13 +64,15 @@ int main(int argc, char **argv)
 	struct vgctl_session *session;
 	struct vgctl_interval run;
 
-	options.rate_hz = 500;
-	if (argc < 2 || vgctl_begin(argv[1], &options, &session) != 0)
+	options.rate_hz = 997;
+	turns = argc > 2 ? atol(argv[2]) : 0;
+	if (turns == 0 || vgctl_begin(argv[1], &options, &session) != 0)
 		return 2;
 	run = vgctl_interval_begin(vgctl_intern("phase"), vgctl_intern("run"), 0);
 	phase("label-alpha", work_alpha, alpha_thread);
-	/* Samples near the end of the first phase are before the instant. */
-	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	/* Samples near the end of the first phase are before the instant.  A timer's sample gets a later time if the helper
+	 * loses the CPU after it has fetched samples and before it has listed the threads. */
+	nanosleep(&(struct timespec){ .tv_nsec = 400000000 }, NULL);
 	vgctl_instant(vgctl_intern("phase"), vgctl_intern("between"), 0);
 	phase("label-omega", work_omega, omega_thread);
 	vgctl_interval_end(run);
@@ -72,9 +81,17 @@ int main(int argc, char **argv)
 END
 $CC -g -O1 -pthread ${SANITIZE-} -Wl,--build-id=sha1 -I"$SRCDIR/libvgctl" -o program program.c \
 	"$BUILDDIR/libvgctl/.libs/libvgctl.a"
-./program plain.vgp || fail "the program failed"
 exits 0 "$VGTOOL" symbols -o store program
-exits 0 "$VGTOOL" resolve -s store -o whole.vgp plain.vgp
+# Each function is in the profile, in both of its threads.
+turns=1
+recorded() {
+	./program plain.vgp $turns || fail "the program failed"
+	turns=$((2 * turns))
+	exits 0 "$VGTOOL" resolve -s store -o whole.vgp plain.vgp
+	"$VGTOOL" folded --threads whole.vgp >folded
+	[ "$(grep -c work_alpha folded)" -ge 2 ] && [ "$(grep -c work_omega folded)" -ge 2 ]
+}
+again "samples of each function in both of its threads" recorded
 
 # The second phase, in seconds: from the instant between the phases
 between=$(records whole.vgp '(() => {

@@ -10,6 +10,9 @@
 # every view.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node go
+. "$SRCDIR/tests/views/recorded.sh"
+export HOME="$dir" PPROF_TMPDIR="$dir"
 cd "$dir"
 cat >library.c <<'END_OF_SOURCE'
 extern volatile unsigned sum;
@@ -22,6 +25,7 @@ cat >program.c <<'END_OF_SOURCE'
 #define CODE __attribute__((noinline, noclone)) static void
 #define NO_TAIL_CALL __asm__ volatile("")
 
+#include <stdlib.h>
 volatile unsigned sum;
 void library_loop(long n);
 
@@ -43,9 +47,9 @@ CODE recursive(int depth)
 		recursive(depth - 1);
 	NO_TAIL_CALL;
 }
-int main(void)
+int main(int argc, char **argv)
 {
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 400 * atoi(argv[argc - 1]); i > 0; i--) {
 		container();
 		caller();
 		recursive(5);
@@ -55,10 +59,11 @@ int main(void)
 END_OF_SOURCE
 $CC -O2 -g -c library.c
 ar rcs liblibrary.a library.o
-$CC -O2 -g -DROUNDS=3000 -Wl,--build-id=sha1 -o program program.c -L. -llibrary
+$CC -O2 -g -Wl,--build-id=sha1 -o program program.c -L. -llibrary
 "$VGTOOL" symbols -o store program >/dev/null
-"$VIGNETTED" --capture "$(build_capture)" --budget 0 --mode cpu --rate 999 -o raw.vgp -- ./program 2>err ||
-	fail "$(cat err)"
+# Each of the four functions has a quarter of the time.  With 200 samples one of them has none with a probability of
+# 4 * 0.75^200 = 4e-25, and none is below the outermost of five recursive calls with 0.8^200 = 4e-20.
+record_until 200 raw.vgp ./program --capture "$(build_capture)" --mode cpu --rate 1999
 "$VGTOOL" resolve -s store -o named.vgp raw.vgp 2>/dev/null
 
 # Each comparison is of two views of the same samples, so that it is exact.
@@ -69,30 +74,37 @@ view() {
 	shift
 	"$VGTOOL" report --json "$@" named.vgp >"$file" || fail "report $*"
 }
-# true_in FILE EXPRESSION: fails unless the expression is true.  `it` is the JSON of the file, row(NAME) its first row
-# of that name, sum(ROWS, NAME) the self time of the rows of that name, and other(FILE) the JSON of another file
-true_in() {
-	json "$1" "const rows = it.rows ?? it.functions;
-		const row = (name) => rows.find((entry) => entry.name === name);
+# all_true: reads lines `FILE: EXPRESSION`, and fails unless all expressions are true.  `it` is the JSON of the file,
+# row(NAME) its first row of that name, sum(ROWS, NAME) the self time of the rows of that name, and other(FILE) the JSON
+# of another file
+all_true() {
+	node -e 'const fs = require("fs"), other = (file) => JSON.parse(fs.readFileSync(file));
 		const sum = (rows, name) => rows.reduce((sum, row) => sum + (row.name === name ? row.self_ns : 0), 0);
-		const other = (file) => JSON.parse(require('fs').readFileSync(file));
-		$2" >value
-	[ "$(cat value)" = true ] || fail "$1: $2: $(cat value) $(cat "$1")"
+		for (const line of fs.readFileSync(0, "utf8").trim().split("\n")) {
+			const [, file, expression] = /^(\w+): (.*)$/.exec(line);
+			const it = other(file), rows = it.rows ?? it.functions, row = (name) => rows.find((entry) => entry.name === name);
+			if (eval(expression) === true)
+				continue;
+			console.error(`${line}: not true: ${fs.readFileSync(file)}`);
+			process.exit(1);
+		}' 2>log || fail "$(cat log)"
 }
 view functions
 view tree --tree --min 0
 view lines --by line
 view callers --callers target --min 0
 
-true_in functions "row('container').total_ns === row('container').self_ns + row('inlined').total_ns"
-true_in functions "row('inlined').self_ns > 5 * row('container').self_ns"
-true_in functions "row('recursive').total_ns > 0 && row('recursive').total_ns === row('recursive').self_ns"
-true_in tree "row('recursive').total_ns === sum(other('functions').functions, 'recursive')"
-true_in tree "[2, 3, 4, 5].includes(rows.filter((entry) => entry.name === 'recursive').length)"
-true_in callers "rows[0].name === 'target' && rows[1].name === 'caller' && row('passes_on') === undefined"
-true_in callers "rows[1].total_ns === rows[0].total_ns && rows[0].total_ns > 0"
-true_in functions "row('library_loop').module === 'program' && row('library_loop').self_ns > 0"
-true_in functions "rows.every((entry) => entry.self_ns === sum(other('lines').lines, entry.name))"
+all_true <<'END'
+functions: row('container').total_ns === row('container').self_ns + row('inlined').total_ns
+functions: row('inlined').self_ns > 5 * row('container').self_ns
+functions: row('recursive').total_ns > 0 && row('recursive').total_ns === row('recursive').self_ns
+tree: row('recursive').total_ns === sum(other('functions').functions, 'recursive')
+tree: [2, 3, 4, 5].includes(rows.filter((entry) => entry.name === 'recursive').length)
+callers: rows[0].name === 'target' && rows[1].name === 'caller' && row('passes_on') === undefined
+callers: rows[1].total_ns === rows[0].total_ns && rows[0].total_ns > 0
+functions: row('library_loop').module === 'program' && row('library_loop').self_ns > 0
+functions: rows.every((entry) => entry.self_ns === sum(other('lines').lines, entry.name))
+END
 
 # ---- instruction frames: the caller of bare() has unwind information, and bare() has none ----
 cat >bare.c <<'END_OF_SOURCE'
@@ -105,8 +117,10 @@ void bare(long turns)
 	}
 }
 END_OF_SOURCE
+# The program calls bare(), and as ./both then spin(), too.
 cat >calls_bare.c <<'END_OF_SOURCE'
 #include <stdlib.h>
+#include <string.h>
 #define CODE __attribute__((noinline, noclone)) void
 volatile unsigned sum;
 void bare(long turns);
@@ -124,26 +138,26 @@ CODE above_spin(long turns)
 }
 int main(int argc, char **argv)
 {
-	above_bare(atol(argv[1]));
-	if (argc > 2)
-		above_spin(atol(argv[2]));
+	long turns = 400 * atol(argv[argc - 1]);
+
+	above_bare(turns);
+	if (strstr(argv[0], "both") != NULL)
+		above_spin(turns);
 	return 0;
 }
 END_OF_SOURCE
 $CC -O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -c bare.c
 $CC -O2 -g -Wl,--build-id=sha1 -o calls_bare calls_bare.c bare.o
 "$VGTOOL" symbols -o store calls_bare >/dev/null
-# recorded OUT TURNS...: records the program
+# recorded OUT PROGRAM: records the program
 recorded() {
-	out=$1
-	shift
-	"$VIGNETTED" --capture "$(build_capture)" --budget 0 --mode cpu --rate 999 -o unnamed.vgp -- ./calls_bare "$@" 2>err ||
-		fail "$(cat err)"
-	"$VGTOOL" resolve -s store -o "$out" unnamed.vgp 2>/dev/null
+	record_until 100 unnamed.vgp "$2" --capture "$(build_capture)" --mode cpu --rate 1999
+	"$VGTOOL" resolve -s store -o "$1" unnamed.vgp 2>/dev/null
 }
 # samples PATTERN FILE: prints the number of samples in those stacks of a folded file
 samples() { awk -v pattern="$1" '$0 ~ pattern { sum += $NF } END { print sum + 0 }' "$2"; }
-recorded both.vgp 4000 4000
+ln -s calls_bare both
+recorded both.vgp ./both
 "$VGTOOL" folded --weight samples both.vgp >whole
 "$VGTOOL" folded --weight samples --no-instruction-frames both.vgp >short
 bare=$(samples ';bare[; ]' whole) called=$(samples ';main;above_bare;bare[; ]' whole)
@@ -159,7 +173,7 @@ counted=$(info both.vgp stacks_by_instructions)
 "$VGTOOL" info both.vgp | grep -q "^  stacks by instructions  *$counted (" || fail "$("$VGTOOL" info both.vgp)"
 
 # Every view.  Only stacks in bare(), because their callers are then nowhere.
-recorded bare.vgp 4000
+recorded bare.vgp ./calls_bare
 cp bare.vgp old.vgp
 for command in report 'report --tree' 'report --json' folded flamegraph chrome firefox aggregate \
 	'diff --by total --json old.vgp'; do

@@ -16,7 +16,7 @@ complains() {
 	grep -q "$text" err || fail "$*: no '$text' in: $(cat err)"
 }
 
-exits 0 "$VIGNETTED" -o good.vgp --rate 500 -- "${TOOL:-awk}" 'BEGIN { for (i = 0; i < 20000000; i++) n += i }'
+exits 0 "$VIGNETTED" -o good.vgp --rate 2000 --budget 0 -- awk 'BEGIN { for (i = 0; i < 3000000; i++) n += i }'
 size=$(wc -c <good.vgp)
 : >empty.vgp
 mkdir directory
@@ -71,8 +71,8 @@ grep -q 'was truncated' err || fail "a truncated file: $(cat err)"
 [ "$(wc -c <fat.vgp)" -lt 200000 ] || fail "fat.vgp is large"
 complains 1 '^vgtool folded: fat.vgp: .* larger than 4 GiB' "$VGTOOL" folded -o /dev/null fat.vgp
 
-# One flipped bit: vgtool loses at most one chunk, and prints where.
-awk -v size="$size" 'BEGIN { srand(1); for (i = 0; i < 40; i++) print int(rand() * size) }' >offsets
+# One flipped bit: vgtool loses at most one chunk, and prints where.  (check_profile.c flips every bit of a profile.)
+awk -v size="$size" 'BEGIN { srand(1); for (i = 0; i < 5; i++) print int(rand() * size) }' >offsets
 while read -r offset; do
 	cp good.vgp flipped.vgp
 	byte=$(od -An -tu1 -j "$offset" -N 1 good.vgp)

@@ -13,9 +13,13 @@ import { openSync, writeFileSync } from "node:fs";
 // A bound for a very slow machine.
 const deadline_ms = 120000;
 
-export async function browserStart(directory) {
+// Speedscope draws by WebGL.
+export const webgl = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+	"--allow-file-access-from-files"];
+
+export async function browserStart(directory, options = ["--disable-gpu"]) {
 	const log = openSync(`${directory}/chromium.log`, "w");
-	const child = spawn("chromium", ["--headless", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu",
+	const child = spawn("chromium", ["--headless", "--no-sandbox", "--remote-debugging-pipe", ...options,
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
 		"--disable-dev-shm-usage", `--user-data-dir=${directory}/profile`, "about:blank"],
 		{ stdio: ["ignore", log, log, "pipe", "pipe"] });
@@ -45,6 +49,9 @@ export async function browserStart(directory) {
 		child.stdio[3].write(JSON.stringify({ id, method, params, sessionId }) + "\0");
 	});
 	const ended = new Promise((resolve) => child.on("exit", resolve));
+	process.on("exit", () => child.kill());
+	for (const signal of ["SIGTERM", "SIGINT"])
+		process.on(signal, () => process.exit(1));
 	const end = async () => {
 		send("Browser.close").catch(() => {});
 		await ended;
@@ -52,8 +59,11 @@ export async function browserStart(directory) {
 	return { send, listeners, end };
 }
 
+const pageDrawn = "document.documentElement?.dataset.drawn > 0 || document.querySelector('.error') !== null";
+
 // Opens an address and waits until the page has shown its data.
-export async function pageOpen(browser, url, { width, height, dark = false, mobile = false }) {
+export async function pageOpen(browser, url,
+	{ width, height, dark = false, mobile = false, scale = mobile ? 2 : 1, drawn = pageDrawn }) {
 	const { targetId } = await browser.send("Target.createTarget", { url: "about:blank" });
 	const { sessionId } = await browser.send("Target.attachToTarget", { targetId, flatten: true });
 	const send = (method, params) => browser.send(method, params, sessionId);
@@ -116,11 +126,11 @@ export async function pageOpen(browser, url, { width, height, dark = false, mobi
 	page.close = () => browser.send("Target.closeTarget", { targetId });
 	for (const domain of ["Page", "Network", "Runtime", "Log"])
 		await send(`${domain}.enable`);
-	await send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: mobile ? 2 : 1, mobile });
+	await send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: scale, mobile });
 	const scheme = { name: "prefers-color-scheme", value: dark ? "dark" : "light" };
 	await send("Emulation.setEmulatedMedia", { features: [scheme] });
 	await send("Page.navigate", { url });
-	await page.until("document.documentElement?.dataset.drawn > 0 || document.querySelector('.error') !== null");
+	await page.until(drawn);
 	await page.frame();
 	return page;
 }

@@ -7,7 +7,8 @@
 # vgtool fails and opens no untrusted file.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${CC:?}"
+needs strace
+. "$SRCDIR/tests/views/recorded.sh"
 cd "$dir"
 
 # arguments COMMAND: prints arguments for the command.  untrusted COMMAND: prints patterns of the untrusted files that
@@ -52,15 +53,16 @@ joined() {
 }
 
 cat >program.c <<'END'
-int main(void)
+#include <stdlib.h>
+int main(int argc, char **argv)
 {
-	for (volatile long i = 0; i < 300000000; i++)
+	for (volatile long i = 0; i < 50000000 * atol(argv[argc - 1]); i++)
 		;
 	return 0;
 }
 END
 $CC -g -O1 -Wl,--build-id=sha1 -o program program.c
-"$VIGNETTED" -o one.vgp --rate 500 --duration 1 -- ./program 2>err || fail "$(cat err)"
+record_until 20 one.vgp ./program --rate 500
 cp one.vgp two.vgp
 mkdir directory
 cp one.vgp directory/one.vgp

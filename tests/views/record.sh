@@ -6,8 +6,10 @@
 # Exit codes.  A view that symbolizes an unresolved profile in memory shows the same names as for the resolved profile.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node /usr/bin/python3
 cd "$dir"
 
+# program SECONDS [STATUS]: uses so much CPU time
 cat >program.c <<'END'
 #include <stdlib.h>
 #include <time.h>
@@ -18,16 +20,16 @@ __attribute__((noinline)) static long count_up(void)
 		sum += i;
 	return sum;
 }
-__attribute__((noinline)) static long busy_until(time_t end)
+__attribute__((noinline)) static long busy_until(clock_t end)
 {
 	long sum = 0;
-	while (time(NULL) < end)
+	while (clock() < end)
 		sum += count_up();
 	return sum;
 }
 int main(int argc, char **argv)
 {
-	busy_until(time(NULL) + (argc > 1 ? atol(argv[1]) : 2));
+	busy_until((clock_t)(atof(argv[1]) * CLOCKS_PER_SEC));
 	return argc > 2 ? atoi(argv[2]) : 0;
 }
 END
@@ -42,9 +44,9 @@ named() {
 
 # ---- a command; its exit status; the temporary profile is removed ----
 mkdir temporary
-TMPDIR=$dir/temporary exits 0 "$VGTOOL" record --rate 200 -- ./program 2
+TMPDIR=$dir/temporary exits 0 "$VGTOOL" record --rate 997 --budget 0 -- ./program 0.3
 named
-TMPDIR=$dir/temporary exits 7 "$VGTOOL" record --rate 200 -- ./program 2 7
+TMPDIR=$dir/temporary exits 7 "$VGTOOL" record --rate 997 --budget 0 -- ./program 0.3 7
 named
 [ -z "$(ls temporary)" ] || fail "record left $(ls temporary)"
 
@@ -54,36 +56,38 @@ cat >idle.c <<'END'
 int main(void)
 {
 	volatile long sum = 0;
-	for (long i = 0; i < 100000000; i++)
+	for (long i = 0; i < 50000000; i++)
 		sum += i;
-	return nanosleep(&(struct timespec){ 3, 0 }, NULL);
+	return nanosleep(&(struct timespec){ 1, 0 }, NULL);
 }
 END
 $CC -O1 -Wl,--build-id=sha1 -s -o idle idle.c
-exits 0 "$VGTOOL" record --rate 200 -- ./idle
+exits 0 "$VGTOOL" record --rate 997 --budget 0 -- ./idle
 has out '; with -o FILE, report --off-cpu shows where'
 has out '% of the time is in modules without symbols, mostly [idle]; -s STORE adds symbols'
-exits 0 "$VGTOOL" record --rate 200 -o idle.vgp -- ./idle
+exits 0 "$VGTOOL" record --rate 997 --budget 0 -o idle.vgp -- ./idle
 has out '); --off-cpu shows where'
 
 # ---- addresses ----
-exits 0 "$VGTOOL" record --unresolved --rate 200 -o plain.vgp -- ./program 2
+exits 0 "$VGTOOL" record --unresolved --rate 997 --budget 0 -o plain.vgp -- ./program 0.3
 has out 'program+0x'
 ! grep -q count_up out || fail "--unresolved shows names: $(cat out)"
 [ "$(info plain.vgp resolved)" = false ] || fail "--unresolved has resolved the profile"
 
 # ---- a running process, whose program is removed ----
 cp program removed
-./removed 60 & pid=$!
-await 30 'the program' executed $pid
+./removed 600 & pid=$!
+await 120 'the program' executed $pid
 rm removed
-exits 0 "$VGTOOL" record --rate 200 --duration 2 -o removed.vgp --pid $pid
+exits 0 "$VGTOOL" record --rate 997 --budget 0 --duration 1 -o removed.vgp --pid $pid
 named removed
 end $pid
 exits 0 "$VGTOOL" folded removed.vgp
 has out 'busy_until;count_up'
 
-# killed.py TERM|helper COMMAND...: sends SIGTERM to the command, or SIGKILL to vignetted, when program has run for 2 s
+# killed.py SIGNAL WHOM COMMAND...: starts the command in a process group of its own.  When vignetted runs and the program
+# has then used 0.3 s of CPU time, sends the signal: WHOM is "command", "helper" (vignetted), or "group", as Ctrl-C does.
+# With the environment's TARGET, the command records this process; otherwise it starts the program.
 cat >killed.py <<'END'
 import os, signal, subprocess, sys, time
 # A process may end before its file is read.
@@ -97,34 +101,44 @@ def children(pid):
     return [int(word) for word in read(f"/proc/{pid}/task/{pid}/children").split()]
 def name(pid):
     return read(f"/proc/{pid}/comm").strip()
-command = subprocess.Popen(sys.argv[2:])
-deadline = time.time() + 60
-while time.time() < deadline:
-    time.sleep(0.1)
-    helpers = [pid for pid in children(command.pid) if name(pid) == "vignetted"]
-    if helpers and any(name(pid) == "program" for pid in children(helpers[0])):
-        break
-time.sleep(2)
-if sys.argv[1] == "TERM":
-    os.kill(command.pid, signal.SIGTERM)
+def used(pid):
+    fields = read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0
+def fail(text):
+    print(text, file=sys.stderr)
+    sys.exit(99)
+def wait(what, condition):
+    end = time.time() + 120
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.time() > end or command.poll() is not None:
+            fail(f"not in 120 s: {what}; status {command.poll()}")
+        time.sleep(0.02)
+number, whom = getattr(signal, sys.argv[1]), sys.argv[2]
+command = subprocess.Popen(sys.argv[3:], start_new_session=True,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+helper = wait("vignetted", lambda: [pid for pid in children(command.pid) if name(pid) == "vignetted"])[0]
+if "TARGET" in os.environ:
+    wait("the profile", lambda: any(file.endswith(".part") for file in os.listdir()))
+target = int(os.environ.get("TARGET", 0)) or wait("the program",
+    lambda: [pid for pid in children(helper) if name(pid) == "program"])[0]
+begin = used(target)
+wait("0.3 s of CPU time", lambda: used(target) >= begin + 0.3)
+if whom == "group":
+    os.killpg(command.pid, number)
 else:
-    os.kill(helpers[0], signal.SIGKILL)
-sys.exit(command.wait())
+    os.kill(command.pid if whom == "command" else helper, number)
+status = command.wait()
+# A program that was started goes on when its recording ends.
+if "TARGET" not in os.environ:
+    os.kill(target, signal.SIGKILL)
+sys.exit(status)
 END
 # ---- Ctrl-C: the terminal sends SIGINT to the whole group ----
-cat >group.py <<'END'
-import os, signal, subprocess, sys, time
-child = subprocess.Popen(sys.argv[2:], start_new_session=True,
-                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-deadline = time.time() + 60
-while time.time() < deadline and not any(name.startswith(sys.argv[1]) for name in os.listdir()):
-    time.sleep(0.05)
-time.sleep(2)
-os.killpg(child.pid, signal.SIGINT)
-sys.exit(child.wait())
-END
-./program 60 & pid=$!
-exits 0 /usr/bin/python3 group.py stopped.vgp "$VGTOOL" record --rate 200 -o stopped.vgp --pid $pid
+./program 600 & pid=$!
+TARGET=$pid exits 0 /usr/bin/python3 killed.py SIGINT group "$VGTOOL" record --rate 997 --budget 0 -o stopped.vgp --pid $pid
 named
 exits 0 "$VGTOOL" record --rate 200 --duration 1 -o other.vgp --pid $pid
 end $pid
@@ -133,15 +147,15 @@ exits 0 "$VGTOOL" report stopped.vgp
 has out 'count_up  [program]'
 
 # ---- signals that kill(2) sends, a signal that is ignored, and a reader that has read enough ----
-TMPDIR=$dir/temporary exits 0 /usr/bin/python3 killed.py TERM "$VGTOOL" record --rate 200 -- ./program 60
+TMPDIR=$dir/temporary exits 0 /usr/bin/python3 killed.py SIGTERM command "$VGTOOL" record --rate 997 --budget 0 -- ./program 600
 named
-TMPDIR=$dir/temporary exits 1 /usr/bin/python3 killed.py helper "$VGTOOL" record --rate 200 -- ./program 60
+TMPDIR=$dir/temporary exits 1 /usr/bin/python3 killed.py SIGKILL helper "$VGTOOL" record --rate 997 -- ./program 600
 has err 'vignetted was ended by a signal: Killed'
 [ -z "$(ls temporary)" ] || fail "record left $(ls temporary)"
 (trap '' HUP; "$VGTOOL" record -- sh -c 'grep SigIgn /proc/self/status') >out 2>err ||
 	fail "with SIGHUP ignored: status $?: $(cat err)"
 grep -q 'SigIgn:.*[13579bdf]$' out || fail "SIGHUP is not ignored any more: $(cat out)"
-"$VGTOOL" record --rate 200 -- ./program 1 >out 2>err | :
+"$VGTOOL" record --rate 200 -- ./program 0.1 >out 2>err | :
 ! grep -q crashed err || fail "$(cat err)"
 
 # ---- a view symbolizes in memory, and shows what it shows for the resolved profile ----
@@ -181,7 +195,7 @@ exits 2 "$VGTOOL" record --pid x
 exits 2 "$VGTOOL" record --rate 0 -- true
 has err 'vignetted: --rate 0: must be'
 exits 127 "$VGTOOL" record -- ./none
-exits 1 "$VGTOOL" record -s none -o kept.vgp -- ./program 1
+exits 1 "$VGTOOL" record -s none -o kept.vgp -- ./program 0.1
 has err 'none: cannot read the symbol store'
 mkfifo fifo
 for out in fifo - . /dev/null; do

@@ -7,24 +7,30 @@
 # recording.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs strace setsid
 cd "$dir"
 
-# tree SECONDS: forks a worker, which forks a grandchild.  Each of the three processes uses that many seconds of CPU
-# time.  If these are more than 10, the processes sleep in between.
+# tree SECONDS [FILE]: forks a worker, which forks a grandchild.  Each of the three processes waits for the file, at work,
+# and then uses so many seconds of CPU time.  They sleep in between.  The first process writes its pid to FILE.pid.
 cat >tree.c <<'END'
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+static const char *file;
 #define WORK(name) \
 	__attribute__((noinline)) static void name(double seconds) \
 	{ \
-		while (clock() < seconds * CLOCKS_PER_SEC) { \
+		clock_t begin = clock(); \
+		while (clock() - begin < seconds * CLOCKS_PER_SEC) { \
+			if (file != NULL && access(file, F_OK) != 0) \
+				begin = clock(); \
 			for (volatile int i = 0; i < 1000000; i++) \
 				; \
-			usleep(seconds > 10 ? 20000 : 0); \
+			usleep(seconds > 10 ? 20000 : 1000); \
 		} \
 	}
 WORK(root_work)
@@ -42,7 +48,15 @@ static int child(void)
 }
 int main(int argc, char **argv)
 {
-	double seconds = argc > 1 ? atof(argv[1]) : 1;
+	double seconds = atof(argv[1]);
+	file = argc > 2 ? argv[2] : NULL;
+	if (file != NULL) {
+		char name[100];
+		snprintf(name, sizeof name, "%s.pid", file);
+		FILE *out = fopen(name, "w");
+		fprintf(out, "%d\n", getpid());
+		fclose(out);
+	}
 	if (!child())
 		root_work(seconds);
 	else if (!child())
@@ -72,12 +86,38 @@ all_named() {
 	done
 }
 
-# ---- a command; its descendants; the exit status; processes that are too short ----
-exits 7 "$VGTOOL" record --children --rate 200 -o command -- sh -c '
-	for i in 1 2 3 4 5; do sleep 0.1; done; ./tree 0.5; exit 7'
+# started_group DIRECTORY COUNT COMMAND...: starts the command in a process group of its own, as $group, and waits until
+# so many processes are being recorded
+started_group() {
+	wanted=$1 count=$2
+	shift 2
+	setsid "$@" >"$dir/out" 2>"$dir/err" & group=$!
+	pids="$pids $group"
+	await 120 "$count recordings in $wanted" recording "$wanted" "$count"
+}
+
+# work_more PROCESS...: waits until each of these processes has used 30 ms of CPU time more
+used() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+worked() { [ "$(used "$1")" -ge "$2" ]; }
+work_more() {
+	for process in "$@"; do
+		await 120 "process $process works" worked "$process" $(($(used "$process") + 3))
+	done
+}
+
+# group_end STATUS: fails unless the group's command exits with the status
+group_end() {
+	wait $group && status=0 || status=$?
+	[ $status = "$1" ] || fail "status $status, not $1: $(cat "$dir/err")"
+}
+
+# ---- a command; its descendants; the exit status ----
+# The shell and three processes
+started_group command 4 "$VGTOOL" record --children --rate 997 --budget 0 -o command -- sh -c './tree 0.2 go; exit 7'
+: >go
+group_end 7
 all_named
 has err 'vgtool record: command: '
-has err ' too short to record'
 [ "$(ls command/tree.*.vgp | wc -l)" = 3 ] || fail "not three profiles of tree: $(ls command)"
 exits 0 "$VGTOOL" report --by process command
 [ "$(grep -c ' tree$' out)" = 3 ] || fail "not three rows: $(cat out)"
@@ -97,10 +137,9 @@ TMPDIR=$dir/temporary exits 0 "$VGTOOL" record --children --rate 200 -- ./tree 0
 ./tree 600 & second=$!
 pids="$first $second"
 started_all() { [ -n "$(cat /proc/$first/task/$first/children)" ] && executed $second; }
-await 30 'the workers' started_all
+await 120 'the workers' started_all
 exits 0 "$VGTOOL" record --children --rate 200 --duration 1 --weight wall -o running --pid $first
-all_named
-profiles running 3
+has out 'root_work  [tree]'
 exits 0 "$VGTOOL" record --rate 200 --duration 1 --weight wall -o two --pid $first,$second
 has err ' of 2 processes in '
 has out 'root_work  [tree]'
@@ -111,25 +150,14 @@ has err 'process 2147483647 does not exist'
 has err ' of 1 process in '
 profiles exists 1
 
-# started_group DIRECTORY COUNT COMMAND...: starts the command in a process group of its own, as $group, and waits until
-# so many processes are being recorded
-started_group() {
-	wanted=$1 count=$2
-	shift 2
-	setsid "$@" >"$dir/out" 2>"$dir/err" & group=$!
-	pids="$pids $group"
-	await 60 "$count recordings in $wanted" recording "$wanted" "$count"
-}
-# group_end STATUS: fails unless the group's command exits with the status
-group_end() {
-	wait $group && status=0 || status=$?
-	[ $status = "$1" ] || fail "status $status, not $1: $(cat "$dir/err")"
-}
-
 # ---- the terminal sends a signal to the whole group; kill(2) sends it to vgtool only ----
-started_group stopped 3 "$VGTOOL" record --children --rate 200 -o stopped --pid $first
+started_group stopped 3 "$VGTOOL" record --children --rate 200 --weight wall -o stopped --pid $first
+worker=$(cat /proc/$first/task/$first/children)
+worker=${worker% }
+work_more $first $worker $(cat /proc/$worker/task/$worker/children)
 kill -s TERM -- -$group
 group_end 0
+all_named
 has err '(interrupted by a signal)'
 profiles stopped 3
 started_group alone 3 "$VGTOOL" record --children --rate 200 -o alone --pid $first
@@ -139,22 +167,28 @@ profiles alone 3
 
 # ---- a vignetted that is killed: the others go on ----
 started_group killed 3 "$VGTOOL" record --children --rate 200 -o killed --pid $first
-worker=$(cat /proc/$first/task/$first/children)
-worker=${worker% }
 for helper in $(cat /proc/$group/task/$group/children); do
 	! tr '\0' ' ' <"/proc/$helper/cmdline" | grep -q -e "--pid=$worker " || kill -s KILL "$helper"
 done
 two_left() { [ "$(wc -w <"/proc/$group/task/$group/children")" = 2 ]; }
-await 30 'the end of a recording' two_left
+await 120 'the end of a recording' two_left
 kill -s TERM $group
 group_end 0
 has err "1 process could not be recorded; the first: process $worker: vignetted was ended by a signal: Killed"
 end $first $second
 
-# ---- a process that another tracer has ----
-exits 0 "$VGTOOL" record --children --rate 200 -o traced -- sh -c './tree 0.5; strace -o log.strace ./tree 0.5'
+# ---- a process that another tracer has; processes that are too short ----
+# strace has the first process of its tree, and not the other two.  vgtool tries to record each process that has used
+# 20 ms of CPU time.  `sleep 0.1` is seen, but not recorded: it uses less, and ends before it is a second old.
+started_group traced 3 "$VGTOOL" record --children --rate 997 --budget 0 -o traced -- sh -c '
+	strace -o log.strace ./tree 0.2 traced.go; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; done'
+work_more "$(cat traced.go.pid)"
+: >traced.go
+group_end 0
 has err 'could not be recorded; the first: process '
-all_named
+has err ' too short to record'
+has out 'worker_work  [tree]'
+has out 'grandchild_work  [tree]'
 
 # ---- more processes than can be recorded at a time ----
 many() {
@@ -163,6 +197,8 @@ many() {
 	wait
 	END
 	started_group many 64 "$VGTOOL" record --children --rate 1 -o many -- sh many.sh
+	# The other seven are counted when they are a second old.
+	sleep 3
 	# Only vgtool gets the signal: if a process ended, another one would get its place.
 	kill -s TERM $group
 	group_end 0

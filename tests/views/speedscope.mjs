@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The steps of tests/views/speedscope.sh before and after the browser:
-//   prepare FILE SCHEMA DIR      checks FILE against Speedscope's schema, and against further rules; writes
-//                                DIR/load.js, with which the page loads FILE
-//   judge FILE PAGE TITLE [TEXT] checks the page that the browser has written
+// Files for Speedscope, and the real Speedscope in a Chromium without a window.  RELEASE is Speedscope's directory
+// dist/release.
+//   check RELEASE FILE...           checks the files against Speedscope's schema, and against further rules
+//   show RELEASE DIR PAGE=OUT...    opens each page in the same browser, and writes what it shows.  PAGE is the number of
+//                                   a profile of a file for Speedscope, FILE@NUMBER, whose table of functions is shown;
+//                                   or it is a page of `vgtool view`, FILE.html#PART
+//   judge FILE@NUMBER OUT TITLE [TEXT...]   fails unless that output of `show` has the title and the texts
+//   picture RELEASE DIR FILE PNG    takes a picture of the flame graph
 import fs from "node:fs";
 import path from "node:path";
+import { browserStart, pageOpen, webgl } from "./page_driver.mjs";
 
 function fail(message) {
 	console.error(`speedscope: ${message}`);
@@ -83,10 +88,9 @@ function profileCheck(profile, frames) {
 	}
 }
 
-function prepare(file, schemaFile, scratch) {
-	const bytes = fs.readFileSync(file);
-	const view = JSON.parse(bytes);
-	const schema = JSON.parse(fs.readFileSync(schemaFile));
+function read(file, release) {
+	const view = JSON.parse(fs.readFileSync(file));
+	const schema = JSON.parse(fs.readFileSync(path.join(release, "file-format-schema.json")));
 
 	if (!matches(view, schema, schema))
 		fail(`${file} does not fit file-format-schema.json`);
@@ -94,9 +98,70 @@ function prepare(file, schemaFile, scratch) {
 		profileCheck(profile, view.shared.frames);
 	const keys = new Set(view.shared.frames.map((f) => JSON.stringify([f.name, f.file, f.line])));
 	if (keys.size !== view.shared.frames.length)
-		fail("the file has a frame twice");
-	fs.writeFileSync(path.join(scratch, "load.js"), "speedscope.loadFileFromBase64(" +
-		`${JSON.stringify(path.basename(file))}, "${bytes.toString("base64")}");\n`);
+		fail(`${file} has a frame twice`);
+	return view;
+}
+
+let scripts = 0;
+// Writes the script with which the page loads one profile of the file, and returns the page's address.
+function address(release, directory, file, number, view) {
+	const data = { ...read(file, release), activeProfileIndex: number }, script = `${directory}/load.${++scripts}.js`;
+
+	fs.writeFileSync(script, "speedscope.loadFileFromBase64(" +
+		`${JSON.stringify(path.basename(file))}, "${Buffer.from(JSON.stringify(data)).toString("base64")}");\n`);
+	return `file://${fs.realpathSync(release)}/index.html#view=${view}&localProfilePath=${script}`;
+}
+
+async function show(release, directory, ...pages) {
+	const browser = await browserStart(directory, webgl);
+
+	try {
+		for (const [, input, out] of pages.map((page) => /^(.*)=(.*?)$/.exec(page))) {
+			const [, file, number] = /^(.*)@(\d+)$/.exec(input) ?? [];
+			// Speedscope's rows have times with shares, and our page's table a caption.
+			const page = file !== undefined ?
+				await pageOpen(browser, address(release, directory, file, Number(number), "sandwich"), { width: 1600,
+					height: 3000, drawn: "document.documentElement?.outerHTML.includes('%)<')" }) :
+				await pageOpen(browser, `file://${input}`, { width: 1600, height: 1000,
+					drawn: "document.querySelector('caption')?.textContent.includes('functions')" });
+			let html = "", last;
+
+			// Each page draws what fits into the window when it knows the window's size.
+			do {
+				last = html;
+				await page.frame();
+				html = await page.value("document.documentElement.outerHTML");
+			} while (html !== last);
+			fs.writeFileSync(out, html);
+			await page.close();
+		}
+	} finally {
+		await browser.end();
+	}
+}
+
+// A picture counts if it is the same twice, and larger than one of the page without a profile.
+async function picture(release, directory, file, png) {
+	const browser = await browserStart(directory, webgl);
+
+	try {
+		const page = await pageOpen(browser, address(release, directory, file, 0, "left-heavy"), { width: 900,
+			height: 400, scale: 2, drawn: "document.querySelector('canvas') !== null" });
+		const end = Date.now() + 300000;
+
+		for (let last = Buffer.alloc(0); ;) {
+			await page.frame();
+			await page.picture(png);
+			const now = fs.readFileSync(png);
+			if (now.equals(last) && now.length >= 20000)
+				break;
+			if (Date.now() > end)
+				fail(`${png}: the picture of ${file} has ${now.length} bytes; expected 20000 or more, twice the same`);
+			last = now;
+		}
+	} finally {
+		await browser.end();
+	}
 }
 
 function textOf(html) {
@@ -105,7 +170,8 @@ function textOf(html) {
 		.replaceAll("&nbsp;", " ").replaceAll("&amp;", "&");
 }
 
-function judge(file, page, title, ...expected) {
+function judge(input, page, title, ...expected) {
+	const [, file, number] = /^(.*)@(\d+)$/.exec(input);
 	const view = JSON.parse(fs.readFileSync(file));
 	const html = fs.readFileSync(page, "utf8");
 	const shown = /<title>([\s\S]*?)<\/title>/.exec(html)?.[1] ?? "";
@@ -115,7 +181,7 @@ function judge(file, page, title, ...expected) {
 		fail("Speedscope shows: Something went wrong");
 	if (!textOf(shown).includes(title) || shown === "speedscope")
 		fail(`the title is "${shown}", without "${title}"`);
-	for (const part of [view.profiles[view.activeProfileIndex].name, ...expected]) {
+	for (const part of [view.profiles[number].name, ...expected]) {
 		if (!text.includes(part))
 			fail(`the page does not show "${part}"`);
 	}
@@ -123,4 +189,5 @@ function judge(file, page, title, ...expected) {
 }
 
 const [step, ...rest] = process.argv.slice(2);
-({ prepare, judge })[step](...rest);
+const check = (release, ...files) => files.forEach((file) => read(file, release));
+await ({ check, show, judge, picture })[step](...rest);

@@ -7,6 +7,7 @@
 # files.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs script iconv
 : "${VGCTL:?}"
 untrusted=$BUILDDIR/tests/views/untrusted
 cd "$dir"
@@ -15,7 +16,7 @@ cd "$dir"
 shown() {
 	words=$1
 	shift
-	timeout 60 "$@" >out 2>&1 || true
+	timeout 120 "$@" >out 2>&1 || true
 	for word in $words; do
 		grep -aqF -e "$word" out || fail "$*: no $word in: $(LC_ALL=C tr -c '\n -~' '?' <out | head -n 1 | cut -c 1-160)"
 	done

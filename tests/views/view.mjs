@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-//     view.mjs data PAGE                                prints the data of a page of vgtool view
-//     view.mjs judge PAGE REPORT.json [LABEL|-base]     fails unless self and total of all functions are those of
+//     view.mjs holds PAGE EXPRESSION                    fails unless the JavaScript expression is true; `it` is the data of
+//                                                       the page
+//     view.mjs judge PAGE REPORT.json,... [LABEL|-base] fails unless self and total of all functions are those of each
 //                                                       vgtool report --json: of all samples, of those in intervals
 //                                                       with the LABEL, or of those of the base
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
-const [what, pagePath, reportPath, selection] = process.argv.slice(2);
+const [what, pagePath, argument, selection] = process.argv.slice(2);
 const html = readFileSync(pagePath, "latin1");
 const encoded = /<script id="data" type="application\/octet-stream">\s*([A-Za-z0-9+/]+=*)\s*<\/script>/.exec(html);
 if (!encoded) {
@@ -83,7 +84,7 @@ function functionSums(weight) {
 	return { rows, sum };
 }
 
-function judge() {
+function judge(reportPath) {
 	const report = JSON.parse(readFileSync(reportPath, "utf8"));
 	const { rows, sum } = functionSums(report.weight);
 	const reported = report[`${report.weight}_ns`] / 1000;
@@ -105,7 +106,12 @@ function judge() {
 	console.log(`${judged} functions`);
 }
 
+function holds(it) {
+	if (eval(argument) !== true)
+		fail(`not true: ${argument}: ${text.slice(0, 400)}`);
+}
+
 if (what === "judge")
-	judge();
+	argument.split(",").forEach(judge);
 else
-	process.stdout.write(text);
+	holds(data);

@@ -6,7 +6,7 @@
 # compute the expected numbers in a simpler way.  PICTURES=DIRECTORY keeps pictures of what was seen.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-command -v chromium >/dev/null || fail "no chromium"
+needs node chromium
 # The page as it is in vgtool.  "DATA" stands for the data.
 cat >"$dir/print.c" <<'END'
 #include <stdio.h>
@@ -22,4 +22,4 @@ $CC -I "$SRCDIR" -o "$dir/print" "$dir/print.c" "$BUILDDIR/vgtool/page/page_text
 [ "$(wc -c <"$dir/template.html")" -lt 100000 ] || fail "the page is large: $(wc -c <"$dir/template.html") bytes"
 ! LC_ALL=C grep -n '[^ -~]' "$dir/template.html" || fail "the page is not ASCII"
 
-timeout 200 node "$SRCDIR/tests/views/view_page.mjs" "$dir" || fail "see above"
+timeout 600 node "$SRCDIR/tests/views/view_page.mjs" "$dir" || fail "see above"
