@@ -204,6 +204,9 @@ suite_tests = \
 tests/unit/%.suite: tests/unit/runner tests/unit/fixture_a.so tests/unit/fixture_b.so
 	$(AM_V_at)echo "$*" >$@
 CLEANFILES += tests/unit/*.suite
+# What several scripts share: tests/views/recorded.sh.
+clean-local:
+	rm -rf tests/shared flake
 if WITH_TESTS
 # `./bootstrap check` runs the tests of both builds at the same time.  The sanitized build runs what reads bytes of
 # others, and what keeps much memory by hand.  Some tests fail with sanitizers: a confined helper may not make the system
@@ -230,7 +233,6 @@ both_tests = \
 	tests/symbols/symbols_languages.sh \
 	tests/views/annotate.sh \
 	tests/views/annotate_asm.sh \
-	tests/views/compare.sh \
 	tests/views/cut.sh \
 	tests/views/definitions.sh \
 	tests/views/hostile.sh \
@@ -240,6 +242,7 @@ both_tests = \
 	tests/views/terminal.sh \
 	tests/views/view.sh
 plain_tests = \
+	tests/views/compare.sh \
 	tests/project/abi.sh \
 	tests/project/analyze.sh \
 	tests/project/build.sh \
@@ -313,12 +316,26 @@ sanitized_tests = \
 
 # Tests with a short form for `make check` and a long form for `make soak`.
 soak_tests = \
-	tests/recording/blocked.sh tests/recording/churn.sh tests/recording/code_rows.sh tests/recording/cycles.sh \
-	tests/recording/eintr.sh tests/recording/events.sh tests/recording/kills.sh tests/recording/rows.sh tests/recording/signals.sh
+	tests/recording/blocked.sh \
+	tests/recording/churn.sh \
+	tests/recording/code_rows.sh \
+	tests/recording/cycles.sh \
+	tests/recording/eintr.sh \
+	tests/recording/events.sh \
+	tests/recording/kills.sh \
+	tests/recording/rows.sh \
+	tests/recording/signals.sh
 if !SANITIZERS
 soak_tests += \
-	tests/recording/complete.sh tests/recording/flight.sh tests/recording/hazards.sh \
-	tests/recording/suites.sh tests/recording/truth.sh tests/recording/twins.sh
+	tests/project/gallery.sh \
+	tests/recording/complete.sh \
+	tests/recording/flight.sh \
+	tests/recording/hazards.sh \
+	tests/recording/suites.sh \
+	tests/recording/truth.sh \
+	tests/recording/twins.sh \
+	tests/views/pprof.sh \
+	tests/views/viewers.sh
 endif
 EXTRA_DIST += $(both_tests) $(plain_tests) $(sanitized_tests) $(fixture_sources) \
 	tests/README.md tests/functions.mjs tests/fuzz tests/installed.sh tests/lib.sh tests/namespace.sh tests/one.sh \
@@ -328,8 +345,8 @@ EXTRA_DIST += $(both_tests) $(plain_tests) $(sanitized_tests) $(fixture_sources)
 	tests/project/abi.txt tests/project/messages.mjs tests/project/messages.txt \
 	tests/project/words.mjs tests/recording/threads.c tests/recording/vm.sh tests/recording/yama.c \
 	tests/symbols/lookup_compare.awk tests/symbols/symbols_cfi.mjs tests/symbols/symbols_large.mjs tests/views/demo.mjs \
-	tests/views/firefox.mjs tests/views/page_data.mjs tests/views/page_driver.mjs tests/views/profiler.sh \
-	tests/views/speedscope.mjs tests/views/speedscope.sh tests/views/view.mjs tests/views/view_page.mjs \
+	tests/views/firefox.mjs tests/views/page_data.mjs tests/views/page_driver.mjs tests/views/profiler.mjs tests/views/profiler.sh \
+	tests/views/recorded.sh tests/views/speedscope.mjs tests/views/view.mjs tests/views/view_page.mjs \
 	tests/views/viewers.mjs tests/views/views.mjs
 # Each file is listed.  If the folder were listed, the files that the build writes to its own tests/fixtures would be
 # distributed, too.
@@ -382,9 +399,18 @@ flake_tests = $(suite_tests) $(filter tests/recording/%.sh tests/views/record%.s
 
 # Tests whose results depend on how busy the machine is.  With TIMING in the environment they have narrower bounds.
 timing_tests = \
-	tests/recording/blocked.sh tests/recording/complete.sh tests/recording/counters.sh \
-	tests/recording/cycles.sh tests/recording/eintr.sh tests/recording/even.sh tests/recording/naps.sh \
-	tests/recording/pacing.sh tests/recording/truth.sh
+	tests/recording/blocked.sh \
+	tests/recording/clocked.sh \
+	tests/recording/complete.sh \
+	tests/recording/counters.sh \
+	tests/recording/cycles.sh \
+	tests/recording/eintr.sh \
+	tests/recording/even.sh \
+	tests/recording/naps.sh \
+	tests/recording/pacing.sh \
+	tests/recording/swaps.sh \
+	tests/recording/truth.sh \
+	tests/views/demo.sh
 timing: all $(check_PROGRAMS)
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(timing_tests)' TIMING=1
 .PHONY: timing
