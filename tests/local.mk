@@ -219,9 +219,11 @@ TESTS += tests/recording/confined $(plain_tests)
 endif
 endif
 both_tests = \
+	tests/recording/churn.sh \
 	tests/recording/counters.sh \
 	tests/recording/cycles.sh \
 	tests/recording/events.sh \
+	tests/recording/naps.sh \
 	tests/recording/options.sh \
 	tests/recording/remote_events.sh \
 	tests/recording/rows.sh \
@@ -242,7 +244,6 @@ both_tests = \
 	tests/views/terminal.sh \
 	tests/views/view.sh
 plain_tests = \
-	tests/views/compare.sh \
 	tests/project/abi.sh \
 	tests/project/analyze.sh \
 	tests/project/build.sh \
@@ -259,7 +260,6 @@ plain_tests = \
 	tests/project/words.sh \
 	tests/recording/blocked.sh \
 	tests/recording/bounds.sh \
-	tests/recording/churn.sh \
 	tests/recording/clocked.sh \
 	tests/recording/code_rows.sh \
 	tests/recording/complete.sh \
@@ -273,7 +273,6 @@ plain_tests = \
 	tests/recording/kernel.sh \
 	tests/recording/kills.sh \
 	tests/recording/launch.sh \
-	tests/recording/naps.sh \
 	tests/recording/one_thread.sh \
 	tests/recording/peer.sh \
 	tests/recording/perf_map.sh \
@@ -295,6 +294,7 @@ plain_tests = \
 	tests/symbols/symbols_absent.sh \
 	tests/symbols/symbols_hints.sh \
 	tests/symbols/symbols_large.sh \
+	tests/views/compare.sh \
 	tests/views/containers.sh \
 	tests/views/demo.sh \
 	tests/views/firefox.sh \
