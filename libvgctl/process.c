@@ -81,6 +81,9 @@ void vg_process_prepare(void)
 	bool is_first = true;
 
 	dl_iterate_phdr(object_visit, &is_first);
+	/* A library that dlopen(3) loads while the program runs: this handler runs before the library's destructors. */
+	if (!loaded_at_start && atexit(exit_note) != 0)
+		exit_note();
 	if (atomic_load(&page) == NULL)
 		page_map();
 }

@@ -47,7 +47,7 @@ struct vg_process {
 /* Returns the state of this process, or NULL if there is no memory.  A constructor of the library must not call this
  * function: the function registers a handler with atexit(3).  The handler sets a flag, and the library's destructors
  * read the flag to find out whether the program exits.  Handlers run in reverse order, so a handler that a constructor
- * registered would run after the destructors. */
+ * registered while the program starts would run after the destructors. */
 struct vg_process *vg_process(void);
 
 /* For the library's constructor.  Makes the page of struct vg_process, and finds out whether the library was loaded with
