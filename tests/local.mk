@@ -408,6 +408,7 @@ timing_tests = \
 	tests/recording/even.sh \
 	tests/recording/naps.sh \
 	tests/recording/pacing.sh \
+	tests/recording/suites.sh \
 	tests/recording/swaps.sh \
 	tests/recording/truth.sh \
 	tests/views/demo.sh
