@@ -8,7 +8,7 @@ output=$(sh "$1" 2>&1)
 status=$?
 printf '%s\n' "$output" | sed 's/^/# /'
 name=$(basename "$1" .sh)
-script=${1#"${SRCDIR-}/"}
+script=tests/${1#*tests/}
 if [ $status = 77 ]; then
 	echo "ok 1 - $name # SKIP $(printf '%s\n' "$output" | tail -n 1)"
 elif [ $status = 0 ]; then

@@ -143,7 +143,7 @@ has err 'mixed/rubbish.vgp: not a profile'
 rm mixed/rubbish.vgp mixed/beta.vgp
 # A pipe of a directory must not be opened: that would wait for a writer.
 mkfifo mixed/pipe.vgp
-"$VIGNETTED" --mode cpu -o mixed/cpu.vgp -- ./beta 1 >/dev/null 2>err || fail "$(cat err)"
+record_until 1 mixed/cpu.vgp ./beta --mode cpu
 exits 1 "$VGTOOL" report mixed
 has err 'mixed/cpu.vgp: its mode is cpu, but that of mixed/alpha.vgp is wall'
 exits 1 "$VGTOOL" report elsewhere

@@ -33,9 +33,11 @@ record_until() {
 	shift 3
 	while :; do
 		"$VIGNETTED" "$@" --budget 0 -o "$profile" -- "$program" $turns >"$dir/log.recorded" 2>&1 ||
+			grep -q 'no samples: all were lost' "$dir/log.recorded" ||
 			fail "vignetted $program: $(cat "$dir/log.recorded")"
-		[ "$(effective "$profile")" -lt "$least" ] || return 0
-		[ $turns -lt 1000 ] || fail "$profile: $(effective "$profile") effective samples in $turns turns; expected $least"
+		effective=$(effective "$profile")
+		[ "$effective" -lt "$least" ] || return 0
+		[ $turns -lt 1000 ] || fail "$profile: $effective effective samples in $turns turns; expected $least"
 		turns=$((2 * turns))
 	done
 }
