@@ -98,7 +98,7 @@ grep -q 'named.vgp: no perf counter cycles; it was recorded with page-faults, co
 	fail "report does not name the recorded counters"
 
 # ---- a thread that executes a program becomes the first thread ----
-timeout 120 "$VIGNETTED" -o exec.vgp --rate 199 --counter page-faults,cs -- ./pages again 2>log || fail "exec"
+recorded -o exec.vgp --rate 199 --counter page-faults,cs -- ./pages again
 between "$(total exec.vgp page-faults)" 3500 4500 "page faults after an execve"
 
 # ---- counters that are refused ----
@@ -111,7 +111,7 @@ refuses 'cannot be counted in 1 thread: that needs 4 descriptors, and 3 are avai
 	-- ./pages
 
 # When a process ends, the counts since its latest sample are written.
-"$VIGNETTED" --rate 1 -o seldom.vgp --counter page-faults -- ./pages 2>log || fail "vignetted --rate 1 failed"
+recorded --rate 1 -o seldom.vgp --counter page-faults -- ./pages
 between "$(total seldom.vgp page-faults)" 3500 4500 "page faults in a recording with few samples"
 
 # Without privileges, the setting kernel.perf_event_paranoid decides what may be counted.

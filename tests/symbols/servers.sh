@@ -28,7 +28,7 @@ END
 module='..%2f a?b#c&é.so'
 mkdir "$dir/made" "$dir/elsewhere"
 $CC -g -O1 -Wl,--build-id=sha1 -o "$dir/made/$module" "$dir/program.c"
-"$VIGNETTED" -o "$dir/one.vgp" --rate 1999 -- "$dir/made/$module" 2>"$dir/err" || fail "$(cat "$dir/err")"
+recorded -o "$dir/one.vgp" --rate 1999 -- "$dir/made/$module"
 "$VGTOOL" symbols -o "$dir/store" "$dir/made/$module" >"$dir/out"
 sym=$(find "$dir/store" -name '*.sym')
 id=$(awk '{ print $4; exit }' "$sym")

@@ -39,8 +39,8 @@ $CC -O1 -g -Wl,--build-id "$dir/program.c" -L"$dir" -lone -ltwo -Wl,-rpath,"$dir
 cp "$dir/built/program" "$dir/program"
 strip "$dir/program" "$dir/libone.so" "$dir/libtwo.so"
 
-exits 0 "$VIGNETTED" -o "$dir/a.vgp" --rate 1999 -- "$dir/program"
-exits 0 "$VIGNETTED" -o "$dir/b.vgp" --rate 1999 -- "$dir/program"
+recorded -o "$dir/a.vgp" --rate 1999 -- "$dir/program"
+recorded -o "$dir/b.vgp" --rate 1999 -- "$dir/program"
 
 # --- symbols: in parallel, with ordered output, also if files fail ---
 mkdir "$dir/bad"

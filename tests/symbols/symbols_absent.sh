@@ -35,7 +35,7 @@ cp "$dir/bin/one" "$dir/whole"
 link=$(readelf --string-dump=.gnu_debugaltlink "$dir/bin/one" | sed -nE '1,/]/s/.*\]  *([^ ]*shared.debug).*/\1/p')
 id=$(build_id "$dir/bin/shared.debug")
 [ "$link" = shared.debug ] && [ -n "$id" ] || fail "dwz: link '$link' to '$id'"
-exits 0 "$VIGNETTED" -o "$dir/a.vgp" --rate 1999 -- "$dir/bin/one"
+recorded -o "$dir/a.vgp" --rate 1999 -- "$dir/bin/one"
 system="-s /lib/x86_64-linux-gnu/libc.so.6 -s /lib64/ld-linux-x86-64.so.2
 	-s /lib/x86_64-linux-gnu/libstdc++.so.6 -s /lib/x86_64-linux-gnu/libgcc_s.so.1
 	-s /lib/x86_64-linux-gnu/libm.so.6"

@@ -32,7 +32,7 @@ for build in first second; do
 done
 
 # ---- Go's build id ----
-timeout 120 "$VIGNETTED" --rate 997 -o a.vgp -- first/program 2>log || fail "record: $(cat log)"
+recorded --rate 997 -o a.vgp -- first/program
 "$VGTOOL" symbols -o store first/program >log
 for store in store first; do
 	"$VGTOOL" resolve -s $store -o named.vgp a.vgp 2>log || fail "resolve: $(cat log)"

@@ -16,7 +16,7 @@ complains() {
 	grep -q "$text" err || fail "$*: no '$text' in: $(cat err)"
 }
 
-exits 0 "$VIGNETTED" -o good.vgp --rate 2000 --budget 0 -- awk 'BEGIN { for (i = 0; i < 3000000; i++) n += i }'
+recorded -o good.vgp --rate 2000 --budget 0 -- awk 'BEGIN { for (i = 0; i < 3000000; i++) n += i }'
 size=$(wc -c <good.vgp)
 : >empty.vgp
 mkdir directory

@@ -54,7 +54,7 @@ echo nothing >"$dir/nothing"
 "$VGTOOL" audit "$dir/whole.vgp" >"$dir/audit" 2>"$dir/log" || fail "audit: $(cat "$dir/audit")"
 grep -q '^module *churn$' "$dir/audit" || fail "audit does not list modules"
 ! grep -q '<-' "$dir/audit" || fail "audit: this may identify a person: $(grep '<-' "$dir/audit")"
-exits 0 "$VIGNETTED" --thread-names -o "$dir/named.vgp" -- sleep 0.1
+recorded --thread-names -o "$dir/named.vgp" -- sleep 0.1
 ! "$VGTOOL" audit "$dir/named.vgp" >"$dir/audit" 2>/dev/null || fail "audit does not report a thread name"
 grep -q '^thread *sleep *<-' "$dir/audit" || fail "audit does not list threads"
 exits 1 "$VGTOOL" audit --json "$dir/named.vgp"
