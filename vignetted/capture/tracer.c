@@ -110,6 +110,10 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 			return 0;
 		stop_sleep(tracer, &child, STOP_TIMEOUT_NS - waited_ns);
 		slept = true;
+		/* The time in the run queue includes any before the sleep.  The thread cannot have stopped before the
+		 * request. */
+		if (tracer->stopped_ns < since_ns)
+			tracer->stopped_ns = since_ns;
 	}
 }
 
