@@ -35,14 +35,16 @@ language() {
 	[ "$names" = "main,monitor,worker 0,worker 1,writer" ] || fail "$1: the threads are $names"
 
 	"$VGTOOL" report --json --weight cpu --interval move "$1/simulation.resolved.vgp" >report
-	[ "$(json report it.samples)" -ge 50 ] || fail "$1: only $(json report it.samples) samples in the intervals"
+	[ "$(json report it.samples)" -ge 40 ] || : >"$few"
 	share=$(json report "100 * it.functions.find((f) => f.name === '$2').total_ns / it.cpu_ns")
-	awk -v share="$share" 'BEGIN { exit !(share > 75) }' || fail "$1: $2 has $share % of the intervals' CPU time"
+	echo "$2 has $share % of $(json report it.samples) samples"
+	awk -v share="$share" 'BEGIN { exit !(share > 60) }' || [ -e "$few" ] ||
+		fail "$1: $2 has $share % of the intervals' CPU time; expected more than 60 %"
 
 	"$VGTOOL" summary --json "$1/simulation.vgp" >summary
 	counts=$(json summary 'it.intervals.concat(it.counters).map((row) => `${row.label} ${row.count}`).sort().join()')
 	case $counts in
-	"move 200,nodes 100,tree 100,write "[1-9]*) ;;
+	"move $((2 * STEPS)),nodes $STEPS,tree $STEPS,write "[1-9]*) ;;
 	*) fail "$1: the events are $counts" ;;
 	esac
 }
@@ -53,7 +55,15 @@ c() {
 }
 cc() { language cc 'Square::force(Vec<double>) const'; }
 rs() { language rs simulation::Square::force; }
+# The function has 95 % of the time.  With 40 samples it has less than 60 % with a probability of 2e-10 (Chernoff's bound).
+few=$dir/few
 side_by_side c cc rs
+while [ -e "$few" ]; do
+	rm -r "$few" "$dir/c" "$dir/cc" "$dir/rs"
+	STEPS=$((2 * STEPS))
+	[ $STEPS -le 6400 ] || fail "fewer than 40 samples in $((STEPS / 2)) steps"
+	side_by_side c cc rs
+done
 for name in cc rs; do
 	cmp "$dir/c/c/stars.txt" "$dir/$name/$name/stars.txt" || fail "simulation.$name has other positions"
 	[ "$(grep '^checksum' "$dir/c/out")" = "$(grep '^checksum' "$dir/$name/out")" ] || fail "$name: another checksum"

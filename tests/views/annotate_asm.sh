@@ -40,6 +40,13 @@ $CC -g -O2 -Wl,--build-id=sha1 -o program program.c
 # bound).
 record_until 160 p.vgp ./program --rate 1999 --capture "$(build_capture)"
 
+# A store with two files of one build id: one has the lines, the other has the code.  It is made early, because an index
+# opens files again that were changed less than 2 s before it was made.
+mkdir both
+objcopy --only-keep-debug program both/lines
+strip -o both/code program
+echo text >both/text
+
 # asm ARGUMENT...: writes JSON to $dir/out
 asm() {
 	exits 0 "$VGTOOL" annotate --asm --json "$@"
@@ -86,10 +93,6 @@ mv program kept
 asm -s debug -s kept spin r.vgp
 held "$loop self > 0.9 * f.self_samples"
 # An index knows which of two files with one build id has the lines, and which has the code.
-mkdir both
-cp kept/program both/code
-cp "debug/$(debug_path "$(build_id both/code)")" both/lines
-echo text >both/text
 uses_index() {
 	# LeakSanitizer cannot trace a process that strace traces.
 	ASAN_OPTIONS=detect_leaks=0 exits 0 strace -f -qq -o calls -e trace=openat,open \
@@ -97,7 +100,6 @@ uses_index() {
 	out_holds "$loop inside.every(i => i.line === 5)"
 	! grep -q '"both/text"' calls
 }
-# Files that were changed less than 2 s before the index was made are opened again.
 await 120 'a run that opens no other file of the store' uses_index
 # Another build of the same name is not used, wherever it is.
 $CC -g -O1 -Wl,--build-id=sha1 -o program program.c

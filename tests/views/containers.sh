@@ -159,9 +159,7 @@ memory_part() {
 	odd_end
 }
 
-side_by_side chroot_part container_part replaced_part memory_part
-
-# ---- the index of a store ----
+# The store is made early, because an index opens files again that were changed less than 2 s before it was made.
 mkdir -p store/deep/er
 cp jail/odd/odd store/deep/program
 cp jail/odd/libodd.so store/deep/er/library
@@ -169,6 +167,9 @@ echo text >store/text
 $CC -O1 -fPIC -shared -Wl,--build-id=sha1 -o store/deep/unused -x c - <<'END'
 int unused(void) { return 0; }
 END
+side_by_side chroot_part container_part replaced_part memory_part
+
+# ---- the index of a store ----
 raw=$dir/chroot_part/raw.vgp
 # No program of this build runs any more.
 exits 0 "$VGTOOL" report "$raw"
@@ -201,7 +202,6 @@ grep -q '"store/text"' calls || fail "the first run does not read all files: $(c
 index=$(find "$XDG_CACHE_HOME/vignette/indexes" -name index)
 [ "$(stat -c %a "$index")" = 600 ] || fail "others can read the index: $(stat -c %a "$index")"
 [ "$(stat -c %a "$XDG_CACHE_HOME/vignette/indexes")" = 700 ] || fail "others can read the directory of the indexes"
-# Files that were changed less than 2 s before the index was made are opened again.
 await 120 'a run that opens no other file of the store' opens_program_only
 ! grep -q '"store/deep/er", .*O_DIRECTORY' calls || fail "the current index is made again: $(cat calls)"
 before=$(stat -c '%i %y' "$index")

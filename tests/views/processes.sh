@@ -9,7 +9,7 @@ needs node
 . "$SRCDIR/tests/views/recorded.sh"
 cd "$dir"
 
-# Both programs have a function work(), and print their pid.  The loop of work() is in line 7.
+# Both programs have a function work(), and print their pid.
 cat >program.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>

@@ -104,8 +104,15 @@ def name(pid):
 def used(pid):
     fields = read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0
+# A program that the command started goes on when its recording ends.
+def group_end():
+    try:
+        os.killpg(command.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 def fail(text):
     print(text, file=sys.stderr)
+    group_end()
     sys.exit(99)
 def wait(what, condition):
     end = time.time() + 120
@@ -131,9 +138,7 @@ if whom == "group":
 else:
     os.kill(command.pid if whom == "command" else helper, number)
 status = command.wait()
-# A program that was started goes on when its recording ends.
-if "TARGET" not in os.environ:
-    os.kill(target, signal.SIGKILL)
+group_end()
 sys.exit(status)
 END
 # ---- Ctrl-C: the terminal sends SIGINT to the whole group ----
