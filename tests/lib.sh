@@ -72,13 +72,17 @@ needs() {
 # await SECONDS WHAT COMMAND...: runs the command again and again until it succeeds.  Fails with WHAT after SECONDS.
 # SECONDS is a bound for a very slow machine and not an expectation.
 await() {
-	await_end=$(($(date +%s) + $1)) await_what=$2 await_tries=0
+	read -r await_now _ </proc/uptime
+	await_end=$((${await_now%.*} + $1)) await_what=$2 await_tries=0
 	shift 2
 	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt $await_end ] || fail "timed out: $await_what"
+		read -r await_now _ </proc/uptime
+		[ "${await_now%.*}" -lt $await_end ] || fail "timed out: $await_what"
 		# The command must not take the CPU from the process that it waits for.
 		await_tries=$((await_tries + 1))
-		sleep $([ $await_tries -le 20 ] && echo 0.02 || echo 0.1)
+		await_pause=0.2
+		[ $await_tries -gt 20 ] || await_pause=0.02
+		sleep $await_pause
 	done
 }
 

@@ -242,15 +242,14 @@ both_tests = \
 	tests/views/recover.sh \
 	tests/views/report.sh \
 	tests/views/terminal.sh \
-	tests/views/view.sh
+	tests/views/view.sh \
+	tests/views/views.sh
 plain_tests = \
 	tests/project/abi.sh \
-	tests/project/analyze.sh \
 	tests/project/build.sh \
 	tests/project/completions.sh \
 	tests/project/dist.sh \
 	tests/project/examples.sh \
-	tests/project/gallery.sh \
 	tests/project/hardening.sh \
 	tests/project/house.sh \
 	tests/project/house_faults.sh \
@@ -311,8 +310,7 @@ sanitized_tests = \
 	tests/symbols/symbols_cfi.sh \
 	tests/symbols/symbols_hostile.sh \
 	tests/symbols/symbols_lookup.sh \
-	tests/symbols/symbols_sources.sh \
-	tests/views/views.sh
+	tests/symbols/symbols_sources.sh
 
 # Tests with a short form for `make check` and a long form for `make soak`.
 soak_tests = \
@@ -406,6 +404,7 @@ timing_tests = \
 	tests/recording/cycles.sh \
 	tests/recording/eintr.sh \
 	tests/recording/even.sh \
+	tests/recording/events.sh \
 	tests/recording/naps.sh \
 	tests/recording/pacing.sh \
 	tests/recording/suites.sh \
@@ -433,8 +432,17 @@ soak: all $(check_PROGRAMS)
 
 # Tests before a release.  They need root and a mirror of Debian, and run one after the other: `./bootstrap
 # check-release` installs what they need.  distcheck builds the tarball, runs the check of that build, and installs it.
-release_tests = tests/release/static_helper.sh tests/release/build_systems.sh tests/release/floors.sh \
-	tests/release/prefix.sh tests/release/pairs.sh tests/release/packages.sh tests/release/systemd.sh tests/release/tarball.sh
+release_tests = \
+	tests/project/analyze.sh \
+	tests/project/gallery.sh \
+	tests/release/build_systems.sh \
+	tests/release/floors.sh \
+	tests/release/packages.sh \
+	tests/release/pairs.sh \
+	tests/release/prefix.sh \
+	tests/release/static_helper.sh \
+	tests/release/systemd.sh \
+	tests/release/tarball.sh
 EXTRA_DIST += $(release_tests) tests/release/roots.sh tests/release/systemd_guest.sh tests/vm.sh
 check-release: all
 	$(MAKE) $(AM_MAKEFLAGS) -j1 check TESTS='$(release_tests)'

@@ -41,8 +41,8 @@ if [ -n "${SOAK-}" ]; then
 	! clang-tidy --quiet "$dir/bad.c" -- -std=gnu11 >"$dir/tidy-bad" 2>/dev/null || fail "clang-tidy does not find a planted error"
 	status=0
 	for file in $files; do echo "$file"; done |
-		xargs -P "$(nproc)" -n 8 sh -c 'exec clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -I . \
-			-DPACKAGE_VERSION=\"analyzed\" -DVG_LIBEXECDIR=\"/nonexistent\" '"${FUZZ_FLAGS-}"' 2>/dev/null' sh \
+		xargs -P "$(nproc)" -n 8 sh -c 'exec clang-tidy --quiet "$@" -- -std=gnu11 -I . \
+			-DVG_LIBEXECDIR=\"/nonexistent\" '"${FUZZ_FLAGS-}"' 2>/dev/null' sh \
 		>"$dir/clang-tidy" || status=$?
 	report clang-tidy $status
 
@@ -50,7 +50,7 @@ if [ -n "${SOAK-}" ]; then
 	# and do not know that an array with a count above 0 has items.
 	status=0
 	for file in $files; do echo "$file"; done |
-		xargs -P "$(nproc)" -n 1 "$CC" -std=gnu11 -D_GNU_SOURCE -O1 -I . $defines ${FUZZ_FLAGS-} -fanalyzer \
+		xargs -P "$(nproc)" -n 1 "$CC" -std=gnu11 -O1 -I . -DVG_LIBEXECDIR='"/nonexistent"' ${FUZZ_FLAGS-} -fanalyzer \
 			-Wno-analyzer-malloc-leak -Wno-analyzer-null-dereference \
 			-c -o /dev/null >"$dir/fanalyzer" 2>&1 || status=$?
 	report fanalyzer $status
