@@ -303,8 +303,11 @@ void found_read(const char *path, struct found *found)
 			found->samples_of[sample->thread] += sample->count;
 		if (sample->time_ns > found->latest_ns)
 			found->latest_ns = sample->time_ns;
-		if (sample->thread == 1 && sample->time_ns > found->latest_of_second_ns)
-			found->latest_of_second_ns = sample->time_ns;
+		if (sample->thread == 1) {
+			found->latest_of_second_ns[2] = found->latest_of_second_ns[1];
+			found->latest_of_second_ns[1] = found->latest_of_second_ns[0];
+			found->latest_of_second_ns[0] = sample->time_ns;
+		}
 	}
 	found->duration_ns = profile.duration_ns;
 	reason = profile.end_reason != VG_NONE ? vg_profile_text(&profile, profile.end_reason) : "";

@@ -77,7 +77,7 @@ struct found {
 	uint64_t lost;               /* samples, skipped ticks excluded */
 	uint64_t forbidden;          /* samples that were lost because the thread could not be traced */
 	uint64_t latest_ns;          /* time of the latest sample */
-	uint64_t latest_of_second_ns; /* time of the second thread's latest sample */
+	uint64_t latest_of_second_ns[3]; /* times of the second thread's latest samples, the last one first */
 	uint64_t duration_ns;
 	char reason[64];             /* why the recording ended, or "" if the profile has no end */
 	int threads;

@@ -284,7 +284,8 @@ static int option(const char *path)
 	steps_await();
 	if (end(all).threads < 3)
 		return fprintf(stderr, "all: too few threads\n"), 1;
-	steps_await();
+	for (int i = 0; i < 10; i++)
+		steps_await();
 	atomic_store(&end_chosen, true);
 	pthread_join(thread, NULL);
 	while (rc == 0)
@@ -293,10 +294,14 @@ static int option(const char *path)
 	if (strstr(vgctl_strerror(rc), "the thread ended") == NULL)
 		return fprintf(stderr, "%s\n", vgctl_strerror(rc)), 1;
 	summary = end(session);
-	if (summary.threads != 1 || summary.samples < 3 || summary.limited != 1)
-		fprintf(stderr, "%u threads, %llu samples, limited: %u; expected 1, at least 3, 1\n", summary.threads,
-			(unsigned long long)summary.samples, summary.limited);
-	return summary.threads != 1 || summary.samples < 3 || summary.limited != 1;
+	/* On a busy machine most samples may be lost, because the thread does not stop in time. */
+	if (summary.threads != 1 || summary.samples < 1 || summary.samples + summary.lost < 3 || summary.limited != 1) {
+		fprintf(stderr, "%u threads, %llu samples, %llu lost, limited: %u; expected 1, 3 with lost ones, 1\n",
+			summary.threads, (unsigned long long)summary.samples, (unsigned long long)summary.lost,
+			summary.limited);
+		return 1;
+	}
+	return 0;
 }
 
 static int old(const char *path)
