@@ -75,7 +75,7 @@ static void many_threads_exit(int round)
 /* The kernel completes a process's exit or execve(2) only when all of its traced threads have been released. */
 START_TEST(exit_and_exec)
 {
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 30; round++) {
 		pid_t child = fork(), helper;
 		char number[16];
 		int status;
