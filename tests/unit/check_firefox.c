@@ -34,11 +34,7 @@ static void expect_part(const char *part)
 
 static size_t parts(const char *part)
 {
-	size_t count = 0;
-
-	for (const char *at = view; (at = strstr(at, part)) != NULL; at++)
-		count++;
-	return count;
+	return fixture_parts(view, part);
 }
 
 START_TEST(tables_of_a_thread)
