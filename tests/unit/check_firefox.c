@@ -34,11 +34,7 @@ static void expect_part(const char *part)
 
 static size_t parts(const char *part)
 {
-	size_t count = 0;
-
-	for (const char *at = view; (at = strstr(at, part)) != NULL; at++)
-		count++;
-	return count;
+	return fixture_parts(view, part);
 }
 
 START_TEST(tables_of_a_thread)
@@ -109,8 +105,8 @@ static void deep_write(uint32_t depth, uint32_t threads)
 	fixture_open(&fixture);
 	fixture_module(&fixture, 0, "demo");
 	for (uint32_t i = 0; i < depth; i++)
-		ck_assert_int_eq(vg_writer_stack(&fixture.writer, VG_STACK_ROOTS + i,
-						 i == 0 ? VG_WALK_ROOT : VG_STACK_ROOTS + i - 1, 0, i % 2000, 0), 0);
+		often_assert_eq(vg_writer_stack(&fixture.writer, VG_STACK_ROOTS + i,
+						i == 0 ? VG_WALK_ROOT : VG_STACK_ROOTS + i - 1, 0, i % 2000, 0), 0);
 	for (uint32_t t = 0; t < threads; t++) {
 		fixture_thread(&fixture, t, 7, "");
 		fixture_sample(&fixture, t, VG_STACK_ROOTS + depth - 1, MS, MS, 0);

@@ -195,7 +195,7 @@ static void *spinning_thread(void *argument)
 	return NULL;
 }
 
-/* The threads spin for 100, 200 and 300 ms of CPU time, each `times` as long. */
+/* The threads spin for 60, 120 and 180 ms of CPU time, each `times` as long. */
 static void record_new_threads(struct recorded *recorded, uint64_t times)
 {
 	struct vgctl_session *session = session_begin(VGCTL_WALL, 0);
@@ -205,7 +205,7 @@ static void record_new_threads(struct recorded *recorded, uint64_t times)
 	/* Spins long enough that this thread gets timers. */
 	spin_ms(50);
 	for (uint64_t i = 0; i < 3; i++) {
-		spinners[i] = (struct spinner){ session, (i + 1) * 100 * times };
+		spinners[i] = (struct spinner){ session, (i + 1) * 60 * times };
 		pthread_create(&threads[i], NULL, spinning_thread, &spinners[i]);
 	}
 	for (int i = 0; i < 3; i++)
@@ -222,7 +222,7 @@ START_TEST(new_threads)
 
 	for (;; times *= 2) {
 		record_new_threads(&recorded, times);
-		if (!timers_allowed() || stat(&recorded, "timer_samples") >= 600 * HZ / 1000 / 5)
+		if (!timers_allowed() || stat(&recorded, "timer_samples") >= 360 * HZ / 1000 / 5)
 			break;
 		recorded_free(&recorded);
 	}
@@ -235,10 +235,10 @@ START_TEST(new_threads)
 
 		ck_assert_uint_gt(sampled.cpu_ns, 0);
 		ck_assert_uint_ge(sampled.cpu_ns + (end_ns - sampled.latest_ns) + 20000000,
-				  i * 100 * times * 800000);
+				  i * 60 * times * 800000);
 		sum_ns += sampled.cpu_ns;
 	}
-	ck_assert_uint_le(sum_ns, times * 600 * 1200000);
+	ck_assert_uint_le(sum_ns, times * 360 * 1200000);
 	recorded_free(&recorded);
 }
 END_TEST

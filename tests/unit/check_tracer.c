@@ -55,9 +55,13 @@ static void many_threads_exit(int round)
 
 	for (int i = 0; i < 8; i++)
 		pthread_create(&thread, NULL, spin_thread, NULL);
-	/* The helper makes this file shortly before its first sample. */
-	while (access(part, F_OK) != 0)
+	/* The helper makes this file shortly before its first sample. The limit of a minute or more is for a helper that
+	 * cannot start. */
+	for (int ms = 0; access(part, F_OK) != 0; ms++) {
+		if (ms == 60000)
+			_exit(2);
 		usleep(1000);
+	}
 	usleep(2000 + round * 97);
 	switch (round % 3) {
 	case 0:
@@ -75,7 +79,7 @@ static void many_threads_exit(int round)
 /* The kernel completes a process's exit or execve(2) only when all of its traced threads have been released. */
 START_TEST(exit_and_exec)
 {
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 30; round++) {
 		pid_t child = fork(), helper;
 		char number[16];
 		int status;

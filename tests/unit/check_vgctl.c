@@ -229,9 +229,7 @@ START_TEST(second_session)
 	open = vgctl_interval_begin(vgctl_intern("kind"), vgctl_intern("open"), 1);
 	ck_assert_uint_ne(open.token, 0);
 	spin_ms(100);
-	/* The second session's samples are more than 99 a second would be, and the first one has some, too. */
-	for (uint64_t round = 0; round < 2 || summary.samples * 1000000000 < 150 * summary.duration_ns || dumped < 10;
-	     round++) {
+	for (uint64_t round = 0; round < 2 || summary.samples < 10 || dumped < 5; round++) {
 		ck_assert_int_eq(vgctl_begin(session_paths[1], &plain, &second), 0);
 		ck_assert_int_eq(latest_helper_pid(log), pid);
 		later = vgctl_interval_begin(vgctl_intern("kind"), vgctl_intern("later"), 2);

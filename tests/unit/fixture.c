@@ -110,6 +110,18 @@ void fixture_close(struct fixture *fixture)
 	close(fixture->fd);
 }
 
+size_t fixture_parts(const char *text, const char *part)
+{
+	size_t count = 0, at;
+
+	for (; *text != '\0'; text++) {
+		for (at = 0; part[at] != '\0' && text[at] == part[at];)
+			at++;
+		count += part[at] == '\0';
+	}
+	return count;
+}
+
 void fixture_demo(struct fixture *fixture)
 {
 	static const struct { uint32_t id, parent, module; uint64_t address; } stacks[] = {

@@ -50,6 +50,10 @@ void fixture_each_change(struct fixture *fixture, void (*use)(const struct vg_pr
 unsigned char *fixture_bytes(struct fixture *fixture, size_t *length);
 void fixture_close(struct fixture *fixture);
 
+/* Counts the places where the text has the part. AddressSanitizer's strstr(3) reads the whole text at each call, so a
+ * loop of calls would take seconds. */
+size_t fixture_parts(const char *text, const char *part);
+
 /*
  * Opens the fixture and writes the profile that most tests use:
  *
