@@ -17,6 +17,11 @@ enum { SLICES_PER_STOP = 2 };
  * takes longer than some threads live. */
 enum { FOUND_RUNNING_NS = 500 * 1000 };
 
+/* Threads are named soon after they are created: below this CPU time, the name is read at each sample for which the
+ * thread has run. Later it is read once a second. A number of samples in place of CPU time would be used up while a
+ * busy machine lets the thread wait for a CPU. */
+enum { NAMELESS_CPU_NS = 10 * 1000 * 1000 };
+
 /* ---- what the choice of methods depends on ---- */
 
 static struct vg_clocks clocks_of(const struct vg_task *task, uint64_t time_ns)
@@ -278,10 +283,8 @@ void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 	pass(methods.pass, task, clocks.time_ns);
 	VG_EACH_RECORDING(i, methods.timer)
 		vg_weights_running(&task->accounts[i].weights);
-	if (methods.repeat != due.set && task->name_reads_left > 0) {
-		task->name_reads_left--;
+	if (methods.repeat != due.set && task->activity.cpu_ns < NAMELESS_CPU_NS)
 		vg_threads_name_read(session, task, clocks.time_ns);
-	}
 	if (methods.read != 0 && wait_sample(session, task, methods.read, &wait, token_address))
 		stop_sample(session, task, methods.read, true, token_address);
 	if (methods.stop != 0)

@@ -11,10 +11,6 @@
 /* Size of the first copy of a thread's stack.  Most stacks fit.  Deeper ones are copied again. */
 enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 
-/* A new thread's name is read at each of its first samples, because threads are named soon after they are
- * created.  Later it is read once a second. */
-enum { NAME_READ_SAMPLES = 4 };
-
 /* A process exits in less time than this, unless another tracer has stopped one of its threads. */
 enum { EXIT_TIMEOUT_NS = 400 * 1000 * 1000 };
 
@@ -111,7 +107,6 @@ static void thread_begin(struct vg_session *session, struct vg_task *task, vg_re
 	if (task->copy.bytes == 0)
 		task->copy.bytes = SNAPSHOT_FIRST_BYTES;
 	task->untraceable = status.is_kernel_worker;
-	task->name_reads_left = NAME_READ_SAMPLES;
 	name_set(task, &status);
 	VG_EACH_RECORDING(i, wanted)
 		vg_account_begin(&session->recordings[i], task, thread, begin_ns, now_ns, &unsampled_ns[i]);

@@ -89,7 +89,6 @@ struct vg_task {
 	bool exiting;                /* it is exiting: it runs no more code of the program.  Never set for the leader,
 					because a thread that calls execve(2) takes the leader's id */
 	bool ran;                    /* it has run since its name was last read */
-	uint8_t name_reads_left;     /* its name is read at this many further samples */
 	uint64_t found_running_ns;   /* CLOCK_MONOTONIC when it was found running; 0: it was not running */
 	uint32_t name_number;        /* how many names it has had */
 	char name[VG_TASK_NAME_BYTES];
