@@ -92,6 +92,7 @@ tests_unit_runner_SOURCES = \
 	tests/unit/suites.h
 tests_unit_runner_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) \
 	-DFIXTURE_A='"$(abs_builddir)/tests/unit/fixture_a.so"' -DFIXTURE_B='"$(abs_builddir)/tests/unit/fixture_b.so"'
+EXTRA_tests_unit_runner_DEPENDENCIES = tests/unit/fixture_a.so tests/unit/fixture_b.so
 tests_unit_runner_LDADD = $(libvgctl_so) $(helper_libs) $(tool_libs) $(CHECK_LIBS)
 # Two shared libraries from one source.
 fixture_link = $(link) -shared -fPIC $(library_ldflags) $(LDFLAGS) -o $@
@@ -201,16 +202,17 @@ suite_tests = \
 	tests/unit/verdict.suite \
 	tests/unit/workers.suite \
 	tests/unit/others.suite
-tests/unit/%.suite: tests/unit/runner tests/unit/fixture_a.so tests/unit/fixture_b.so
+tests/unit/%.suite: tests/unit/runner
 	$(AM_V_at)echo "$*" >$@
 CLEANFILES += tests/unit/*.suite
 # What several scripts share: tests/views/recorded.sh.
 clean-local:
 	rm -rf tests/shared flake
 if WITH_TESTS
-# `./bootstrap check` runs the tests of both builds at the same time.  The sanitized build runs what reads bytes of
-# others, and what keeps much memory by hand.  Some tests fail with sanitizers: a confined helper may not make the system
-# calls of a sanitizer, and a sanitizer's own vfork(2) hides the caller.
+# `./bootstrap check` runs the tests of both builds at the same time.  plain_tests is the usual list.  A script belongs to
+# both_tests if the programs read bytes of others in it, or keep much memory by hand, and its verdict without sanitizers
+# counts, too.  It belongs to sanitized_tests if its verdict is the same in both builds.  The sanitized build is not
+# confined, so tests of the confinement are in plain_tests.  So is vforks.sh: a sanitizer's own vfork(2) hides the caller.
 TESTS = $(suite_tests) $(both_tests)
 if SANITIZERS
 TESTS += $(sanitized_tests)
@@ -385,7 +387,7 @@ fixture_sources = \
 
 # The tests for after each change: a minute at most.  They need no other packages than the build.
 quick_tests = $(suite_tests) tests/views/quick.sh tests/project/house.sh tests/project/dist.sh
-check-quick: all tests/unit/runner$(EXEEXT) tests/unit/fixture_a.so tests/unit/fixture_b.so
+check-quick: all tests/unit/runner$(EXEEXT)
 	$(MAKE) $(AM_MAKEFLAGS) -j4 check-TESTS TESTS='$(quick_tests)'
 .PHONY: check-quick
 

@@ -4,6 +4,6 @@
 # are not in SUITES.
 name=$(basename "$1" .suite)
 if [ "$name" = others ]; then
-	name=$(sed -n 's/^\teach(\([a-z_]*\)).*/\1/p' "$SRCDIR/tests/unit/suites.h" | grep -vxF "$(echo "$SUITES" | tr ' ' '\n')")
+	name=$(sed -n 's/^\teach(\([a-z0-9_]*\)).*/\1/p' "$SRCDIR/tests/unit/suites.h" | grep -vxF "$(echo "$SUITES" | tr ' ' '\n')")
 fi
 exec "$BUILDDIR/tests/unit/runner" $name

@@ -31,6 +31,8 @@ grep -noHE "\b($(echo $folders man | tr ' ' '|'))/[A-Za-z0-9_./-]+\.[a-zA-Z]+\b"
 	awk -F: '{ print $3, $1 ":" $2 }' | while read -r file by; do
 	[ ! -f "$file" ] || echo "$file $by"
 done >>"$dir/needed"
+# A script that is in no list of tests/local.mk or bench/local.mk would never run.
+find tests bench examples -name '*.sh' -o -name '*.mjs' | sed 's/$/ no list/' >>"$dir/needed"
 [ "$(wc -l <"$dir/needed")" -gt 1000 ] || fail "only $(wc -l <"$dir/needed") files are named"
 while read -r file by; do
 	[ -f "$dir/dist/$file" ] || echo "$file ($by)"

@@ -65,7 +65,7 @@ static size_t suite_of(TestResult *failure)
 }
 
 /* Prints the command that runs a suite and a case alone, once for each case that failed. */
-static void print_failed_alone(SRunner *runner)
+static void print_failed_alone(SRunner *runner, const char *program)
 {
 	TestResult **failures = srunner_failures(runner);
 	const char *helper = getenv("VIGNETTED"), *last_case = "";
@@ -78,8 +78,8 @@ static void print_failed_alone(SRunner *runner)
 			continue;
 		last = suite;
 		last_case = tr_tcname(failures[i]);
-		printf("# alone: %s%s%sCK_RUN_CASE=%s tests/unit/runner %s\n", helper != NULL ? "VIGNETTED=" : "",
-		       helper != NULL ? helper : "", helper != NULL ? " " : "", last_case, suites[suite].name);
+		printf("# alone: %s%s%sCK_RUN_CASE=%s %s %s\n", helper != NULL ? "VIGNETTED=" : "",
+		       helper != NULL ? helper : "", helper != NULL ? " " : "", last_case, program, suites[suite].name);
 	}
 	free(failures);
 }
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	srunner_set_tap(runner, "-");
 	srunner_run_all(runner, CK_SILENT);
 	failed = srunner_ntests_failed(runner);
-	print_failed_alone(runner);
+	print_failed_alone(runner, argv[0]);
 	srunner_free(runner);
 	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
