@@ -15,8 +15,9 @@
 #include "vignetted/target/access.h"
 
 /* If the first sample fails, it is tried again.  Each wait is FIRST_SAMPLE_RETRY_US longer than the wait before; all
- * waits together take 0.1 s. */
-enum { FIRST_SAMPLE_ATTEMPTS = 50, FIRST_SAMPLE_RETRY_US = 80 };
+ * waits together take 2 s.  With 0.1 s, one of eight recordings that begin at the same time on a busy machine failed:
+ * a helper that gets no CPU holds the thread for that long. */
+enum { FIRST_SAMPLE_ATTEMPTS = 100, FIRST_SAMPLE_RETRY_US = 400 };
 
 /* Called before the helper is confined, because the helper's seccomp filter forbids uname(2). */
 static void machine_note(struct vg_session *session)
