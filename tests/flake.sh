@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# flake.sh MAKE TESTS: runs these tests again and again, and prints which ones failed: N times (15) beside stress-ng,
+# flake.sh TESTS: runs these tests again and again, and prints which ones failed: N times (15) beside stress-ng,
 # which keeps all CPUs and the disk busy, and ONE_CORE times (10) on one CPU.  Fails if a test failed once.  The logs of
 # failures are in the folder flake of the build.
 set -eu
 unset MAKEFLAGS MFLAGS MAKELEVEL               # from the make that runs this script
-make=$1 tests=$2
+tests=$1
 n=${N:-15} one_core=${ONE_CORE:-10} jobs=${JOBS:-4}
 command -v stress-ng >/dev/null || { echo "flake: stress-ng is missing"; exit 1; }
 rm -rf flake
@@ -29,10 +29,10 @@ round() {
 
 : >flake/failures
 stress-ng --cpu 4 --io 2 >/dev/null 2>&1 & stress=$!
-for i in $(seq "$n"); do round "busy-$i" $make -j"$jobs"; done
+for i in $(seq "$n"); do round "busy-$i" make -j"$jobs"; done
 kill $stress
 wait $stress 2>/dev/null || true
 stress=
-for i in $(seq "$one_core"); do round "one-core-$i" taskset -c 0 $make -j"$jobs"; done
+for i in $(seq "$one_core"); do round "one-core-$i" taskset -c 0 make -j"$jobs"; done
 [ ! -s flake/failures ] || { echo "failures in $n busy and $one_core one-core rounds:"; cat flake/failures; exit 1; }
 echo "no failure in $n busy and $one_core one-core rounds"

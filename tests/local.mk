@@ -393,7 +393,7 @@ check-quick: all tests/unit/runner$(EXEEXT)
 
 # Shows that no test of a live process fails by chance: N times beside stress-ng, and ONE_CORE times on one CPU.
 flake: all $(check_PROGRAMS)
-	@$(SHELL) $(srcdir)/tests/flake.sh '$(MAKE)' '$(flake_tests)'
+	@$(SHELL) $(srcdir)/tests/flake.sh '$(flake_tests)'
 flake_tests = $(suite_tests) $(filter tests/recording/%.sh tests/views/record%.sh tests/views/top.sh,$(TESTS))
 .PHONY: flake
 
