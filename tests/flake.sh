@@ -16,14 +16,16 @@ trap 'exit 1' INT TERM
 
 # round NAME COMMAND...: runs the tests once, by this command
 round() {
-	round=$1 begin=$(date +%s)
+	round=$1 begin=$(date +%s) status=0 failed=
 	shift
-	"$@" -s check-TESTS TESTS="$tests" >"flake/$round" 2>&1 || true
+	"$@" -s check-TESTS TESTS="$tests" >"flake/$round" 2>&1 || status=$?
 	for trs in $(grep -lE '^:test-result: (FAIL|ERROR)' $(echo "$tests" | sed 's/\.\(sh\|suite\)\( \|$\)/.trs /g') 2>/dev/null); do
+		failed=yes
 		echo "$round: failed: ${trs%.trs}" | tee -a flake/failures
 		cp "${trs%.trs}.log" "flake/$round.$(basename "${trs%.trs}").log"
 	done
-	grep -q '^# TOTAL: *[1-9]' "flake/$round" || { echo "$round: no test ran: flake/$round" | tee -a flake/failures; }
+	{ [ $status = 0 ] || [ -n "$failed" ]; } && grep -q '^# TOTAL: *[1-9]' "flake/$round" ||
+		echo "$round: make failed, or no test ran: flake/$round" | tee -a flake/failures
 	echo "$round: $(sed -n 's/^# \(TOTAL\|FAIL\|ERROR\|SKIP\): */\1 /p' "flake/$round" | tr '\n' ' ')$(($(date +%s) - begin)) s"
 }
 
