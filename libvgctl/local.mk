@@ -37,8 +37,12 @@ libvgctl_libvgctl_la_LDFLAGS = $(library_ldflags) -version-info 2:0:2 -no-undefi
 libvgctl_libvgctl_la_DEPENDENCIES = libvgctl/vgctl.map configured
 EXTRA_DIST += libvgctl/vgctl.map libvgctl/vgctl.pc.in
 libvgctl/libvgctl_la-helper.lo libvgctl/libvgctl_la-spawn.lo: configured
-# Programs of this build link with the shared library where libtool makes it.
+# Programs of this build link with the library where libtool makes it.
+if SHARED
 libvgctl_so = libvgctl/.libs/libvgctl.so
+else
+libvgctl_so = libvgctl/.libs/libvgctl.a
+endif
 $(libvgctl_so): libvgctl/libvgctl.la
 
 if GLIBC_FLOOR

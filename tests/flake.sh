@@ -5,8 +5,10 @@
 # failures are in the folder flake of the build.
 set -eu
 unset MAKEFLAGS MFLAGS MAKELEVEL               # from the make that runs this script
+export ALL_TOOLS=1                             # a missing tool fails a test
 tests=$1
 n=${N:-15} one_core=${ONE_CORE:-10} jobs=${JOBS:-4}
+[ "$n" -ge 0 ] && [ "$one_core" -ge 0 ] && [ "$((n + one_core))" -gt 0 ] || { echo "flake: N and ONE_CORE must be numbers"; exit 1; }
 command -v stress-ng >/dev/null || { echo "flake: stress-ng is missing"; exit 1; }
 rm -rf flake
 mkdir flake
@@ -31,8 +33,11 @@ round() {
 
 : >flake/failures
 stress-ng --cpu 4 --io 2 >/dev/null 2>&1 & stress=$!
-for i in $(seq "$n"); do round "busy-$i" make -j"$jobs"; done
-kill $stress
+for i in $(seq "$n"); do
+	round "busy-$i" make -j"$jobs"
+	kill -0 $stress || { echo "busy-$i: stress-ng has ended" | tee -a flake/failures; break; }
+done
+kill $stress 2>/dev/null || true
 wait $stress 2>/dev/null || true
 stress=
 for i in $(seq "$one_core"); do round "one-core-$i" taskset -c 0 make -j"$jobs"; done

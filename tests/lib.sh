@@ -52,7 +52,7 @@ fail() {
 
 # skip REASON...: ends the script; the test cannot run here
 skip() {
-	echo "$*"
+	echo "SKIP: $*"
 	exit 77
 }
 

@@ -388,7 +388,7 @@ fixture_sources = \
 # The tests for after each change: a minute at most.  They need no other packages than the build.
 quick_tests = $(suite_tests) tests/views/quick.sh tests/project/house.sh tests/project/dist.sh
 check-quick: all tests/unit/runner$(EXEEXT)
-	$(MAKE) $(AM_MAKEFLAGS) -j4 check-TESTS TESTS='$(quick_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) -j4 check-TESTS TESTS='$(quick_tests)' check_PROGRAMS=tests/unit/runner
 .PHONY: check-quick
 
 # Shows that no test of a live process fails by chance: N times beside stress-ng, and ONE_CORE times on one CPU.

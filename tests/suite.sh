@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # suite.sh tests/unit/NAME.suite: runs the suite NAME of tests/unit/runner.  `others` is all suites of suites.h that
 # are not in SUITES.
+# HACKING.md tells people to set these variables; they would make the suite empty.
+unset CK_RUN_CASE CK_RUN_SUITE CK_FORK
 name=$(basename "$1" .suite)
 if [ "$name" = others ]; then
 	name=$(sed -n 's/^\teach(\([a-z0-9_]*\)).*/\1/p' "$SRCDIR/tests/unit/suites.h" | grep -vxF "$(echo "$SUITES" | tr ' ' '\n')")

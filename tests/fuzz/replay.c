@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* replay CHANGES FILE...: runs a fuzzer's function, without libFuzzer, on each file and on CHANGES changed copies of it.
- * The changes depend only on the file's bytes, so a failure can be repeated. An input that crashes is left in the file
- * `replay-input` of the current directory. */
+ * The changes depend only on the file's bytes, so a failure can be repeated. An input that crashes or takes 10 s is left
+ * at the beginning of the file `replay-input` of the current directory; `replay-length` has its size, a number of 64
+ * bits. */
 #include "tests/fuzz/input.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { INPUT_MAX_BYTES = 65536, GROWTH_MAX_BYTES = 64, EDITS_MAX = 4 };
+enum { INPUT_MAX_BYTES = 65536, GROWTH_MAX_BYTES = 64, EDITS_MAX = 4, INPUT_MAX_S = 10 };
 
 static uint8_t *current;                /* the input that runs, in the file replay-input */
+static uint64_t *current_bytes;         /* its size, in the file replay-length */
 
 /* xorshift64, by Marsaglia */
 static uint64_t next(uint64_t *state)
@@ -54,15 +55,45 @@ static size_t edit(uint8_t *bytes, size_t size, uint64_t *state)
 	return size;
 }
 
+/* Maps a new file of that size. */
+static void *map_file(const char *path, size_t size)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	void *at = fd < 0 || ftruncate(fd, (off_t)size) != 0 ? MAP_FAILED :
+		   mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED) {
+		perror(path);
+		exit(2);
+	}
+	close(fd);
+	return at;
+}
+
+/* Runs the fuzzer's function on a copy of the current input, so that a sanitizer finds a read past its end. */
+static void run(size_t size)
+{
+	uint8_t *copy = malloc(size > 0 ? size : 1);
+
+	if (copy == NULL)
+		exit(2);
+	memcpy(copy, current, size);
+	*current_bytes = size;
+	alarm(INPUT_MAX_S);
+	LLVMFuzzerTestOneInput(copy, size);
+	alarm(0);
+	free(copy);
+}
+
 static void replay(const char *path, long changes)
 {
-	uint8_t *original = malloc(INPUT_MAX_BYTES);
+	uint8_t *original = malloc(INPUT_MAX_BYTES + 1);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t state = 0x9e3779b97f4a7c15;
-	ssize_t size = fd < 0 || original == NULL ? -1 : read(fd, original, INPUT_MAX_BYTES);
+	ssize_t size = fd < 0 || original == NULL ? -1 : read(fd, original, INPUT_MAX_BYTES + 1);
 
-	if (size < 0) {
-		perror(path);
+	if (size < 0 || size > INPUT_MAX_BYTES) {
+		fprintf(stderr, "%s: cannot be read, or has more than %d bytes\n", path, INPUT_MAX_BYTES);
 		exit(2);
 	}
 	close(fd);
@@ -75,24 +106,23 @@ static void replay(const char *path, long changes)
 		memcpy(current, original, length);
 		for (uint64_t edits = change == 0 || size == 0 ? 0 : 1 + next(&state) % EDITS_MAX; edits > 0 && length > 0; edits--)
 			length = edit(current, length, &state);
-		LLVMFuzzerTestOneInput(current, length);
+		run(length);
 	}
 	free(original);
 }
 
 int main(int argc, char **argv)
 {
-	int fd = open("replay-input", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	long changes = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
 
-	if (fd < 0 || ftruncate(fd, INPUT_MAX_BYTES + GROWTH_MAX_BYTES) != 0)
+	if (argc < 3) {
+		fprintf(stderr, "usage: replay CHANGES FILE...\n");
 		return 2;
-	current = mmap(NULL, INPUT_MAX_BYTES + GROWTH_MAX_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (current == MAP_FAILED)
-		return 2;
+	}
+	current = map_file("replay-input", INPUT_MAX_BYTES + GROWTH_MAX_BYTES);
+	current_bytes = map_file("replay-length", sizeof *current_bytes);
 	for (int i = 2; i < argc; i++)
 		replay(argv[i], changes);
-	unlink("replay-input");
 	printf("%ld inputs\n", (argc - 2) * (changes + 1));
 	return 0;
 }

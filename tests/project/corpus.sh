@@ -9,6 +9,7 @@
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 . "$SRCDIR/tests/fuzz/seeds.sh"
+[ -n "${SANITIZE-}" ] || skip "needs the sanitized build"
 needs xz objcopy
 : "${FUZZ_LIBS:?}"
 out=$dir
@@ -31,7 +32,7 @@ replay() {
 	"$dir/replay_$name" "$changes" $(find "$SRCDIR/tests/fuzz/corpus/$name" "$dir/seeds/$name" -type f 2>/dev/null | sort) \
 		>log 2>&1 || {
 		mkdir -p "$BUILDDIR/fuzz"
-		cp replay-input "$BUILDDIR/fuzz/found-$name-replay"
+		head -c "$(od -A n -t d8 replay-length | tr -d ' ')" replay-input >"$BUILDDIR/fuzz/found-$name-replay"
 		fail "fuzz_$name, expected no finding; the input is $BUILDDIR/fuzz/found-$name-replay: $(tail -n 60 log)"
 	}
 	echo "$name: $(tail -n 1 log)"

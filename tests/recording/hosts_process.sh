@@ -5,7 +5,7 @@
 # processes, programs that execute themselves, close all descriptors, leave directories or have no /dev.  Also sessions
 # whose helper is another program than vignetted.  Needs root.
 set -eu
-[ "$(id -u)" = 0 ] || { echo "not root"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "SKIP: not root"; exit 77; }
 . "${SRCDIR:?}/tests/namespace.sh"
 . "${SRCDIR:?}/tests/lib.sh"
 : "${VGCTL:?}"

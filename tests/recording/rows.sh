@@ -6,7 +6,7 @@
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 libraries=/usr/lib/x86_64-linux-gnu
-needs python3 node g++ musl-gcc busybox $libraries/libLLVM-14.so.1
+needs python3 node "${CXX%% *}" musl-gcc busybox $libraries/libLLVM-14.so.1
 
 # Debian's node is a small program with a large library.
 node=$(find $libraries -name 'libnode.so.*' -type f | head -1)

@@ -7,7 +7,7 @@
 set -eu
 : "${CC:?}"
 . "${SRCDIR:?}/tests/lib.sh"
-needs node g++ musl-gcc busybox
+needs node "${CXX%% *}" musl-gcc busybox
 cc=${CC%% *}
 
 top=$dir

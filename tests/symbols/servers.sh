@@ -6,7 +6,7 @@
 # profile has no network.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs g++ curl openssl /usr/sbin/nginx python3 debuginfod dwz strace
+needs "${CXX%% *}" curl openssl /usr/sbin/nginx python3 debuginfod dwz strace
 : "${CC:?}"
 unset DEBUGINFOD_URLS VGTOOL_SYMBOLS http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY
 export XDG_CACHE_HOME="$dir/cache"

@@ -6,7 +6,7 @@
 # complete symbols are kept.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs node g++ dwz
+needs node "${CXX%% *}" dwz
 
 # absent_named WHAT: fails unless standard error names the missing file once
 absent_named() {

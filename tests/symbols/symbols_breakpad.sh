@@ -12,7 +12,7 @@
 #  - INFO and STACK records; the order of functions with several parts.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs g++ clang++ ld.gold ld.lld "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
+needs "${CXX%% *}" clang++ ld.gold ld.lld "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
 
 # sym_records FILE: prints a line for each record, with names instead of numbers, sorted
 sym_records() {

@@ -12,7 +12,7 @@
 # lld gives .eh_frame a section type that dump_syms does not read.  So files of lld are not compared with dump_syms.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs node g++ clang ld.lld llvm-dwarfdump "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
+needs node "${CXX%% *}" clang ld.lld llvm-dwarfdump "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
 # A sanitized vgtool starts slowly, and the fuzzers test the same code with more inputs.
 MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 40)}
 SEED=${SEED:-1}

@@ -19,7 +19,7 @@
 #    name, without a line, covers up to 15 bytes of padding after the function.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs g++ clang clang++ llvm-symbolizer eu-addr2line /usr/bin/python3.11 /usr/lib/libcupt4.so.2
+needs "${CXX%% *}" clang clang++ llvm-symbolizer eu-addr2line /usr/bin/python3.11 /usr/lib/libcupt4.so.2
 : "${LOOKUP:?}"
 compare=$SRCDIR/tests/symbols/lookup_compare.awk
 count=4000

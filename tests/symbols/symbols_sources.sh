@@ -5,7 +5,7 @@
 # gives the functions, files, lines and inlined calls that llvm-symbolizer finds in the whole program.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs g++ clang ld.lld llvm-symbolizer llvm-objcopy llvm-dwp dwp dwz xz rustc debuginfod curl python3 "${SENTRY_CLI:?}"
+needs "${CXX%% *}" clang ld.lld llvm-symbolizer llvm-objcopy llvm-dwp dwp dwz xz rustc debuginfod curl python3 "${SENTRY_CLI:?}"
 sources="$fixtures/sources.c $fixtures/sources_more.c"
 unset DEBUGINFOD_URLS
 

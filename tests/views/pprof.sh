@@ -9,7 +9,7 @@
 # With SOAK, pprof itself, too, which the test builds from the sources of Debian's golang-github-google-pprof-dev.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs node g++ go llvm-symbolizer ld.lld script
+needs node "${CXX%% *}" go llvm-symbolizer ld.lld script
 . "$SRCDIR/tests/views/recorded.sh"
 cd "$dir"
 # Nothing is fetched, and no file of the user is used.
