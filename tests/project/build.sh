@@ -10,8 +10,9 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS CONFIG_SITE          # from
 
 # In this build, every source that has a directory in it is compiled anew after a change, and so is the helper's link.
 sources() {
-	# -o: config.h is not made by its rule with -n, so make would suppose that it is new.
-	make -n -C "$BUILDDIR" -o config.h -W configured all >"$dir/anew" 2>&1
+	# With -n, make supposes that config.h is new: -o says that it is not.  The make that `all` starts would not have
+	# -o and -W, so the target is all-am.
+	make -n -C "$BUILDDIR" -o config.h -W configured all-am >"$dir/anew" 2>&1
 	compiled=$(grep -c -e ' -c -o ' "$dir/anew" || true)
 	[ "$compiled" -le 20 ] || fail "expected a few compiles, got $compiled"
 	for source in $(cd "$SRCDIR" && grep -lE 'VG_LIBEXECDIR' libvgctl/*.c vignetted/*/*.c vgtool/*/*.c vgctl/*.c); do
