@@ -56,8 +56,10 @@ cat >idle.c <<'END'
 int main(void)
 {
 	volatile long sum = 0;
-	for (long i = 0; i < 50000000; i++)
-		sum += i;
+	/* The helper may hold the program late, so its first CPU time may be in no sample. */
+	while (clock() < 600000)
+		for (long i = 0; i < 100000; i++)
+			sum += i;
 	return nanosleep(&(struct timespec){ 1, 0 }, NULL);
 }
 END
