@@ -241,14 +241,6 @@ void vg_tracer_close(struct vg_tracer *tracer)
 	tracer->schedstat = -1;
 }
 
-void vg_tracer_command_hold(struct vg_tracer *tracer)
-{
-	if (ptrace(PTRACE_SEIZE, tracer->command, NULL, NULL) != 0)
-		return;
-	ptrace(PTRACE_INTERRUPT, tracer->command, NULL, NULL);
-	tracer->pending = tracer->command;
-}
-
 static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)
 {
 	int rc;

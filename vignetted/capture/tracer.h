@@ -66,10 +66,6 @@ void vg_tracer_close(struct vg_tracer *tracer);
 enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
 				  struct vg_snapshot *snapshot);
 
-/* Stops the first thread of the command that we launched, and returns at once.  The thread is then `pending`, and stays
- * stopped until it is released.  If it may not be traced, it continues.  If we die, the kernel continues it. */
-void vg_tracer_command_hold(struct vg_tracer *tracer);
-
 /* Releases a pending thread if it has stopped by now, or reaps it if it has exited.  Returns true if no thread is
  * pending any more.  Otherwise call it again, about every millisecond: the thread may stop at any time, and the process
  * may wait for its release. */

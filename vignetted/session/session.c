@@ -41,10 +41,9 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->modules.max = options->max_modules ?: VG_MODULES_MAX_DEFAULT;
 	session->stop_always = options->stop_always;
 	session->target.pidfd = -1;
-	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0, .schedstat = -1 };
-	/* The command must not run before its recording has begun.  On a busy machine, the begin takes 0.2 s. */
-	if (command)
-		vg_tracer_command_hold(&session->tracer);
+	/* The command does not run before its recording has begun: serve/launch.h has left it stopped. */
+	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0,
+					      .pending = command ? pid : 0, .schedstat = -1 };
 	session->modules.memory = &session->memory;
 	session->walker = (struct vg_walker){
 		.modules = &session->modules, .memory = &session->memory, .tasks = &session->tasks,
@@ -331,8 +330,7 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	if (options->max_frames > session->walker.max_frames)
 		session->walker.max_frames = options->max_frames;
 	rc = counting_begin(session, place, err);
-	/* Wait until the command, which vg_session_open() asked to stop, has stopped and is released.  Until then the
-	 * first sample cannot stop any thread. */
+	/* Release the command.  Until then the first sample cannot stop any thread. */
 	if (session->tracer.pending != 0 && session->tracer.pending == session->tracer.command)
 		vg_tracer_pending_wait(&session->tracer);
 	if (rc == 0)
