@@ -164,31 +164,56 @@ waits() {
 	shift 4
 	"$VGTOOL" symbols -o "$dir/symbols" "$1" >"$dir/log"
 	# Two seconds are enough, unless the machine is very slow.
-	for seconds in 2 4 8 16 32; do
-		"$@" & waiting=$!
-		pids="$pids $waiting"
-		"$VIGNETTED" --pid $waiting --capture $capture --rate $hz --duration $seconds -o "$dir/out.vgp" 2>"$dir/log" ||
-			fail "$*, $capture: $(cat "$dir/log")"
-		end $waiting
-		"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info"
-		"$VGTOOL" resolve -s "$dir/symbols" "$dir/out.vgp" -o "$dir/named.vgp" 2>"$dir/log"
-		"$VGTOOL" folded --weight samples "$dir/named.vgp" | grep "$call" >"$dir/waits" || true
-		waits=$(awk '{ waits += $NF } END { print waits + 0 }' "$dir/waits")
-		wrong=$(grep -v "$stack" "$dir/waits" || true)
-		[ -z "$wrong" ] || fail "$*, $capture: stacks that the program never had: $wrong"
-		[ "$waits" -lt 100 ] || return 0
-	done
-	fail "$*, $capture: fewer than 100 samples of $call: $(cat "$dir/info")"
+	lengthen "2 4 8 16 32" waits_recorded "$@" ||
+		fail "$*, $capture: fewer than 100 samples of $call: $(cat "$dir/log.recorded")"
+}
+waits_recorded() {
+	"$@" & waiting=$!
+	pids="$pids $waiting" status=0
+	some_recorded --pid $waiting --capture $capture --rate $hz --duration $long -o "$dir/out.vgp" || status=$?
+	end $waiting
+	[ $status = 0 ] || return 1
+	"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info" || fail "$dir/out.vgp cannot be read"
+	"$VGTOOL" resolve -s "$dir/symbols" "$dir/out.vgp" -o "$dir/named.vgp" 2>"$dir/log" || fail "$(cat "$dir/log")"
+	"$VGTOOL" folded --weight samples "$dir/named.vgp" | grep "$call" >"$dir/waits" || true
+	waits=$(awk '{ waits += $NF } END { print waits + 0 }' "$dir/waits")
+	wrong=$(grep -v "$stack" "$dir/waits" || true)
+	[ -z "$wrong" ] || fail "$*, $capture: stacks that the program never had: $wrong"
+	[ "$waits" -ge 100 ]
 }
 
-# recorded ARGUMENT...: runs vignetted, again while all its samples were lost: a starved helper cannot stop a thread in
-# time.  The command in the arguments runs anew each time.
-recorded() {
-	for recorded_try in $(seq 20); do
-		! timeout 120 "$VIGNETTED" "$@" >"$dir/log.recorded" 2>&1 || return 0
-		grep -q 'no samples: all were lost' "$dir/log.recorded" || break
+# some_recorded ARGUMENT...: runs vignetted; its output is in $dir/log.recorded.  Returns 1 if all samples were lost: a
+# starved helper cannot stop a thread in time.  Fails if vignetted fails for another reason.
+some_recorded() {
+	! timeout 300 "$VIGNETTED" "$@" >"$dir/log.recorded" 2>&1 || return 0
+	grep -q 'no samples: all were lost$' "$dir/log.recorded" || fail "vignetted $*: $(cat "$dir/log.recorded")"
+	return 1
+}
+
+# again WHAT COMMAND...: runs the command until it succeeds, at most ten times
+again() {
+	again_what=$1
+	shift
+	for attempt in 1 2 3 4 5 6 7 8 9 10; do
+		! "$@" || return 0
 	done
-	fail "vignetted $*, attempt $recorded_try: $(cat "$dir/log.recorded")"
+	fail "$again_what: not in $attempt attempts"
+}
+
+# recorded ARGUMENT...: runs vignetted until a sample was recorded.  The command in the arguments runs anew each time.
+recorded() {
+	again "a sample: $(cat "$dir/log.recorded" 2>/dev/null)" some_recorded "$@"
+}
+
+# lengthen "LENGTH..." COMMAND...: sets $long to each length in turn, until the command succeeds.  Returns 1 if it never
+# does.  The command records for $long, and tests whether that gave enough samples.
+lengthen() {
+	lengths=$1
+	shift
+	for long in $lengths; do
+		! "$@" || return 0
+	done
+	return 1
 }
 
 # end PROCESS...: sends SIGKILL to processes that the script started, and waits for them
@@ -281,7 +306,7 @@ exits() {
 	exits_wanted=$1 status=0
 	shift
 	timeout 120 "$@" >"$dir/out" 2>"$dir/err" || status=$?
-	[ "$status" = "$exits_wanted" ] || fail "$*: status $status, not $exits_wanted: $(head -c 400 "$dir/err")"
+	[ "$status" = "$exits_wanted" ] || fail "$*: status $status, not $exits_wanted: $(head -c 400 "$dir/err") $(tail -c 400 "$dir/out")"
 }
 
 # has out|err TEXT: fails unless the output of the latest exits() has the text

@@ -54,7 +54,7 @@ others=$(echo "$exported" | grep -v '^vgctl_' || true)
 [ -z "$others" ] || fail "libvgctl exports $others"
 # libvgctl exports exactly these: the functions that the header declares and does not define, and the flag that the
 # header's own functions read.
-header=$(cat "$dir"/root/*/*/include/vgctl.h "$dir"/root/*/include/vgctl.h 2>/dev/null || true)
+header=$(cat $(grep '/include/vgctl\.h$' "$dir/files"))
 defined=$(echo "$header" | grep '^static inline' | grep -oE '\bvgctl_[a-z_]+\(' | tr -d '(')
 declared=$({ echo "$header" | grep -oE '\bvgctl_[a-z_]+\(' | tr -d '('; echo vgctl_recording; } |
 	grep -vxF "$defined" | sort -u)

@@ -14,7 +14,7 @@ record() {
 	condition=$1
 	shift
 	record_start "$@"
-	record_until "$condition"
+	record_end "$condition"
 }
 
 record_start() {
@@ -23,8 +23,8 @@ record_start() {
 	pids="$started $helper"
 }
 
-# record_until CONDITION: ends the recording when the condition is true
-record_until() {
+# record_end CONDITION: ends the recording when the condition is true
+record_end() {
 	await 120 "$options: $1" recorded_or_exited p $helper "$1"
 	peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$helper/status)
 	kill_own TERM $helper
@@ -90,7 +90,7 @@ threads() {
 	record_start --max-threads 100 --rate 20
 	await 120 "a hundred threads" holds p.vgp.part 'it.threads >= 100 && it.samples >= 100'
 	kill -USR1 $started
-	record_until 'it.threads > 100'
+	record_end 'it.threads > 100'
 	stopped $started
 	at_least threads 101
 	at_most threads 200

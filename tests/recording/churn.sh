@@ -43,11 +43,11 @@ once() {
 # run MODE COUNT: runs the program for longer and longer, until a run has at least 100 samples.  A helper that is
 # only slow takes enough samples of a long run.  A helper that has lost the program never does.
 run() {
-	for times in 1 2 4 8 16; do
-		once $1 $(($2 * times))
-		[ "$samples" -lt 100 ] || return 0
-	done
-	fail "$1: $samples samples of $(($2 * times)) rounds; expected 100"
+	lengthen "1 2 4 8 16" enough $1 $2 || fail "$1: $samples samples of $(($2 * long)) rounds; expected 100"
+}
+enough() {
+	once $1 $(($2 * long))
+	[ "$samples" -ge 100 ]
 }
 
 # The helper closes a thread's timer and its files of /proc when the thread exits.  Each thread lives until it has used

@@ -34,14 +34,28 @@ $CC -O1 -g -pthread -o pages "$SRCDIR/tests/fixtures/pages.c"
 "$VGTOOL" symbols -o symbols pages >log 2>&1 || fail "symbols"
 paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
 
-# ---- functions by counter: one touches 4000 pages, another spins ----
-if ! timeout 120 "$VIGNETTED" -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock \
-	-- ./pages 2>log; then
+# step PROFILE INDEX: prints the largest difference between two successive reads of a counter.  INDEX is the counter's
+# index in the header.
+step() {
+	"$VGTOOL" dump "$1" | sed -n '/"kind":"perf_counters"/s/.*"values":\[\([0-9,]*\)\].*/\1/p' |
+		cut -d , -f $(($2 + 1)) | sort -n | tail -n 1
+}
+
+# ---- functions by counter: one touches 4000 pages, another spins for 200 ms ----
+# A count between two reads is attributed to the functions that were sampled between them, and a read is later than its
+# sample.  So the begin and the end of a function shift by a step.  Steps are small if the helper gets enough CPU time.
+# tests/unit/check_counters.c has exact counts, between readings that it asks for.
+small_steps() {
+	some_recorded -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock -- ./pages &&
+		[ "$(step all.vgp 0)" -le 1000 ] && [ "$(step all.vgp 2)" -le 80000000 ]
+}
+if ! timeout 120 "$VIGNETTED" -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock -- true 2>log; then
 	# This machine allows no perf counters: only the message is tested.
 	grep -q 'cannot be counted: ' log || fail "no perf counters, and no reason"
 	[ ! -e all.vgp ] || fail "a profile without its counters"
 	exit 0
 fi
+again "steps of at most 1000 page faults and 80 ms" small_steps
 "$VGTOOL" resolve -s symbols -o named.vgp all.vgp 2>log || fail "resolve"
 "$VGTOOL" info named.vgp | grep -q '^counters  *page-faults, context-switches, task-clock$' ||
 	fail "vgtool info does not name the counters"
@@ -59,21 +73,10 @@ self() {
 # total PROFILE COUNTER: prints the report's sum of the counter over all functions
 total() { "$VGTOOL" report --json --counter "$2" "$1" | sed -n '1s/.*"counter_total":\([0-9]*\),.*/\1/p'; }
 
-# step PROFILE INDEX: prints the largest difference between two successive reads of a counter.  INDEX is the counter's
-# index in the header.
-step() {
-	"$VGTOOL" dump "$1" | sed -n '/"kind":"perf_counters"/s/.*"values":\[\([0-9,]*\)\].*/\1/p' |
-		cut -d , -f $(($2 + 1)) | sort -n | tail -n 1
-}
-
 between "$(total named.vgp page-faults)" 4000 4400 "page faults"
-# A count between two reads is attributed to the functions that were sampled between them, and a read is later than its
-# sample.  A sample of a queued thread has no CPU time, and its count is attributed to another sample.  So the begin and
-# the end of a function shift by some steps.  Steps are small if the helper gets enough CPU time; they can be large on a
-# busy machine.  tests/unit/check_counters.c has exact counts, between readings that it asks for.
 faults=$(self page-faults touch) clock=$(self task-clock spin)
 echo "$faults page faults of touch, $clock ns of spin; $counts reads, steps up to $(step named.vgp 0) page faults"
-[ "$faults" -gt "$(self page-faults spin)" ] || fail "expected more page faults in touch than in spin: $faults"
+[ "$faults" -ge 2000 ] || fail "expected 2000 page faults in touch or more, got $faults"
 [ "$clock" -gt 20000000 ] || fail "expected more than 20 ms of task-clock in spin, got $clock ns"
 if [ -n "${TIMING-}" ]; then
 	between "$faults" 3200 5200 "page faults of touch"

@@ -63,14 +63,13 @@ record() {
 # record_started NAME...: records the program that was started as $started, and ends it
 record_started() {
 	# 0.15 s are enough, unless the machine is very slow or busy.
-	for seconds in 0.15 0.6 2.4 10 40 160; do
-		"$VIGNETTED" --pid $started --capture $capture --rate 997 --duration $seconds \
-			-o "$dir/out.vgp" 2>"$dir/log" || grep -q ': no samples: ' "$dir/log" || fail "$*, $capture: $(cat "$dir/log")"
-		"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info"
-		[ "$(info_value stacks)" -lt $wanted ] || break
-	done
+	lengthen "0.15 0.6 2.4 10 40 160" stacks_recorded ||
+		fail "$*, $capture: fewer than $wanted stacks: $(cat "$dir/log.recorded")"
 	stopped $started
-	[ "$(info_value stacks)" -ge $wanted ] || fail "$*, $capture: fewer than $wanted stacks: $(cat "$dir/info")"
+}
+stacks_recorded() {
+	some_recorded --pid $started --capture $capture --rate 997 --duration $long -o "$dir/out.vgp" || return 1
+	"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info" && [ "$(info_value stacks)" -ge $wanted ]
 }
 
 # complete WHAT SPARE PERCENT: fails if more than SPARE stacks and PERCENT of the recorded ones are incomplete

@@ -22,30 +22,19 @@ libraries() {
 	[ $id = none ] || "$VGTOOL" symbols -o "$dir/symbols" "$dir/swapped_a.so" "$dir/swapped_b.so" >"$dir/log"
 }
 
-# recorded KIND HZ CAPTURE MS ROUNDS: records swaps.c and checks its stacks.  Records again, with more rounds, until
-# there is a complete stack of each library: on a busy machine many samples are lost.
-recorded() {
-	for times in 1 2 4 8 16; do
-		what="$1, $2 Hz, $3, $4 ms, build id $id" rounds=$(($5 * times)) missing=
-		recorded_once "$1" "$2" "$3" "$4"
-		for name in a b; do
-			grep -qE "run_$name;(run;${name}_outer;${name}_inner|(swapped_$name[^;]*;){2,})" "$dir/stacks" ||
-				missing="$missing $name"
-		done
-		[ -n "$missing" ] || return 0
-	done
-	fail "$what: no complete stack of library$missing"
+# swap KIND HZ CAPTURE MS ROUNDS: records swaps.c and checks its stacks.  Records again, with more rounds, until there
+# are enough complete stacks, and few that may be wrong: on a busy machine many samples are lost or unwound late.
+swap() {
+	what="$1, $2 Hz, $3, $4 ms, build id $id"
+	lengthen "1 2 4 8 16" swap_recorded "$@" || fail "$what: $lacking"
 }
 
-recorded_once() {
-	"$VIGNETTED" --capture "$3" --rate "$2" -o "$dir/out.vgp" -- "$dir/swaps" "$1" "$dir/swapped_a.so" \
-		"$dir/swapped_b.so" "$4" $rounds >"$dir/same" 2>"$dir/log" || {
-		grep -q 'no samples: all were lost$' "$dir/log" || fail "$what: $(cat "$dir/log")"
-		: >"$dir/stacks"
-		return
-	}
-	[ "$(cat "$dir/same")" -ge $((rounds * 9 / 10)) ] ||
-		fail "$what: B was loaded at A's address only $(cat "$dir/same") times of $rounds"
+swap_recorded() {
+	rounds=$(($5 * long)) lacking="all samples were lost"
+	some_recorded --capture "$3" --rate "$2" -o "$dir/out.vgp" -- "$dir/swaps" "$1" "$dir/swapped_a.so" \
+		"$dir/swapped_b.so" "$4" $rounds || return 1
+	same=$(grep -x '[0-9]*' "$dir/log.recorded")
+	[ "$same" -ge $((rounds * 9 / 10)) ] || fail "$what: B was loaded at A's address only $same times of $rounds"
 	"$VGTOOL" resolve -s "$dir/symbols" "$dir/out.vgp" -o "$dir/named.vgp" 2>"$dir/log"
 	"$VGTOOL" info --json "$dir/named.vgp" >"$dir/info"
 	"$VGTOOL" folded --weight samples "$dir/named.vgp" >"$dir/stacks"
@@ -58,15 +47,20 @@ recorded_once() {
 	# Two cases may have wrong stacks.  KIND "new": the kernel does not record the mappings of a new thread.  The
 	# helper then checks marks when it fetches samples, which is shortly before it unwinds them.  BUILD_ID "none":
 	# libraries whose loaded bytes are equal differ only in the list of mappings.  A helper that has no CPU for 20
-	# ms reads that list after the other library was loaded.  On an idle machine they are few.  On a busy one they
-	# are those whose library was unloaded while the helper waited for a CPU; if the helper did not check at all,
-	# nearly all stacks of one library would be wrong.  A helper that is late may not unwind such samples at all.
-	most=0 least=$(($(info_value samples) / complete_share))
-	[ "$1" != new ] && [ $id != none ] || most=$(($(info_value samples) / wrong_share))
-	[ "$never" -le $most ] ||
-		fail "$what: $never stacks that the program never had, more than $most: $(cat "$dir/false")"
-	[ "$(info_value stacks_complete)" -ge $least ] ||
-		fail "$what: $(info_value stacks_complete) stacks are complete, fewer than $least"
+	# ms reads that list after the other library was loaded.  If the helper did not check at all, nearly all stacks
+	# of one library would be wrong in every recording.
+	if [ "$1" != new ] && [ $id != none ]; then
+		[ "$never" = 0 ] || fail "$what: $never stacks that the program never had: $(cat "$dir/false")"
+	fi
+	lacking=
+	[ "$never" -le $(($(info_value samples) / wrong_share)) ] || lacking="$never stacks that the program never had"
+	[ "$(info_value stacks_complete)" -ge $(($(info_value samples) / complete_share)) ] ||
+		lacking="$lacking, $(info_value stacks_complete) complete stacks of $(info_value samples)"
+	for name in a b; do
+		grep -qE "run_$name;(run;${name}_outer;${name}_inner|(swapped_$name[^;]*;){2,})" "$dir/stacks" ||
+			lacking="$lacking, no complete stack of library $name"
+	done
+	[ -z "$lacking" ]
 }
 
 # The shares, as divisors, of samples that may be wrong, and that must be complete
@@ -78,13 +72,13 @@ fi
 libraries sha1
 for kind in own other new; do
 	# At 99 Hz, timer samples wait longer until they are unwound.
-	recorded $kind 99 auto 25 8
-	recorded $kind 997 auto 25 6
-	recorded $kind 997 stop 25 6
+	swap $kind 99 auto 25 8
+	swap $kind 997 auto 25 6
+	swap $kind 997 stop 25 6
 done
 # Now the loaded bytes of both libraries are equal.
 libraries none
 for capture in auto stop; do
-	recorded own 997 $capture 20 12
-	recorded other 997 $capture 20 12
+	swap own 997 $capture 20 12
+	swap other 997 $capture 20 12
 done

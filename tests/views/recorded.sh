@@ -16,30 +16,18 @@ effective() {
 	END { print int(squares ? sum * sum / squares : 0) }'
 }
 
-# again WHAT COMMAND...: runs the command until it succeeds, at most ten times
-again() {
-	again_what=$1
-	shift
-	for attempt in 1 2 3 4 5 6 7 8 9 10; do
-		! "$@" || return 0
-	done
-	fail "$again_what: not in $attempt attempts"
-}
-
 # record_until COUNT PROFILE PROGRAM [OPTION...]: records `PROGRAM TURNS` until the profile has COUNT effective samples.
 # TURNS is at first 1, and then twice as much each time.  The options are those of vignetted.
 record_until() {
-	least=$1 profile=$2 program=$3 turns=1
+	least=$1 profile=$2 program=$3 effective=0
 	shift 3
-	while :; do
-		"$VIGNETTED" "$@" --budget 0 -o "$profile" -- "$program" $turns >"$dir/log.recorded" 2>&1 ||
-			grep -q 'no samples: all were lost' "$dir/log.recorded" ||
-			fail "vignetted $program: $(cat "$dir/log.recorded")"
-		effective=$(effective "$profile")
-		[ "$effective" -lt "$least" ] || return 0
-		[ $turns -lt 1000 ] || fail "$profile: $effective effective samples in $turns turns; expected $least"
-		turns=$((2 * turns))
-	done
+	lengthen "1 2 4 8 16 32 64 128 256 512 1024" turns_recorded "$@" ||
+		fail "$profile: $effective effective samples in $long turns; expected $least"
+}
+turns_recorded() {
+	some_recorded "$@" --budget 0 -o "$profile" -- "$program" $long || return 1
+	effective=$(effective "$profile")
+	[ "$effective" -ge "$least" ]
 }
 
 # held EXPRESSION: the JavaScript expression is true; `it` is the JSON output of the latest exits().  held_all() judges
@@ -78,8 +66,8 @@ viewers_make='
 	[ $current = no ] || exit 0
 	# As a release: optimisation, and line numbers.
 	${CXX:-c++} -std=c++17 -O2 -g -Wl,--build-id=sha1 -pthread -I"$SRCDIR/libvgctl" -o "$1" "$source" "$library"
+	. "$SRCDIR/tests/lib.sh"
 	. "$SRCDIR/tests/views/recorded.sh"
-	fail() { echo "$*"; exit 1; }
 	enough() { "$1" "$2" && [ "$(effective "$2")" -ge 150 ]; }
 	again "150 samples" enough "$1" "$2.new"
 	mv "$2.new" "$2"'
