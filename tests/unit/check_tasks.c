@@ -164,6 +164,45 @@ START_TEST(link_count_hides_a_new_thread)
 }
 END_TEST
 
+/* The kernel's list of threads ends early, at a thread that exits during the scan. A thread behind it is kept. In the
+ * test's directory, a name that is no number is the one that the list lacks. */
+START_TEST(thread_behind_the_end_of_the_list)
+{
+	char path[] = "/dev/shm/tasks-XXXXXX";
+	struct vg_task behind = { .tid = -7, .files = { -1, -1 }, .seen = true };
+	struct vg_tasks tasks = { .stale = true };
+	int fd, stat_fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	tasks.directory = opendir(path);
+	ck_assert_ptr_nonnull(tasks.directory);
+	fd = vg_tasks_directory(&tasks);
+	ck_assert_int_eq(mkdirat(fd, "100", 0700), 0);
+	ck_assert_int_eq(mkdirat(fd, "-7", 0700), 0);
+	stat_fd = openat(fd, "-7/stat", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_gt(write(stat_fd, "7 (name) S 1", 12), 0);
+	ck_assert_int_eq(vg_array_push(&tasks.live, &behind), 0);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+		vg_tasks_remove_exited(&tasks);
+		ck_assert_uint_eq(tasks.live.count, 2);
+		ck_assert_uint_eq(tasks.found, 1);
+	}
+	/* It exits, too. */
+	ck_assert_int_gt(pwrite(stat_fd, "7 (name) Z 1", 12, 0), 0);
+	close(stat_fd);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	vg_tasks_remove_exited(&tasks);
+	ck_assert_uint_eq(tasks.live.count, 1);
+	ck_assert_int_eq(tasks.live.items[0].tid, 100);
+	unlinkat(fd, "-7/stat", 0);
+	unlinkat(fd, "-7", AT_REMOVEDIR);
+	unlinkat(fd, "100", AT_REMOVEDIR);
+	rmdir(path);
+	vg_tasks_close(&tasks);
+}
+END_TEST
+
 /* A thread that was left out because of the limit is found as soon as another thread has exited, although the link
  * count does not change after that. */
 START_TEST(thread_over_the_limit_gets_a_place)
@@ -267,6 +306,7 @@ Suite *tasks_suite(void)
 
 	tcase_add_test(tests, thread_number_is_reused);
 	tcase_add_test(tests, link_count_hides_a_new_thread);
+	tcase_add_test(tests, thread_behind_the_end_of_the_list);
 	tcase_add_test(tests, thread_over_the_limit_gets_a_place);
 	tcase_add_test(tests, chosen_threads_are_found_alone);
 	suite_add_tcase(suite, tests);
