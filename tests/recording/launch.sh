@@ -22,18 +22,51 @@ held() {
 }
 stops() { held stop; }
 timers() { held auto; }
-# A set-user-ID command gets its privileges, although vignetted cannot record it.  Needs root and a file system that
-# allows this.
+# A set-user-ID command gets its privileges, although vignetted cannot record it: by its path, in $PATH, without $PATH,
+# and as the interpreter of a script.  Needs root and a file system that allows this.
 privileged() {
 	[ "$(id -u)" = 0 ] || return 0
 	cp "$(command -v id)" own_id
 	chmod 4755 own_id
+	cp "$(command -v touch)" own_touch
+	chmod 4755 own_touch
+	printf '#!%s\n' "$PWD/own_touch" >script
+	chmod 755 script
+	touch -d 2000-01-01 script
 	chmod 777 . ..
 	as_nobody="setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all"
 	[ "$($as_nobody ./own_id -u)" = 0 ] || return 0
-	for command in ./own_id own_id; do
-		printed=$(PATH=/nonexistent:$PWD:$PATH $as_nobody "$VIGNETTED" -o p.vgp -- $command -u 2>log) || true
+	for command in "./own_id -u" "own_id -u"; do
+		printed=$(PATH=/nonexistent:$PWD:$PATH $as_nobody "$VIGNETTED" -o p.vgp -- $command 2>log) || true
 		[ "$printed" = 0 ] || fail "$command: expected user 0, got: $printed $(cat log)"
 	done
+	$as_nobody "$VIGNETTED" -o p.vgp -- ./script 2>log || true
+	await 60 "a script, by its interpreter as root, changes its own time: $(cat log)" test script -nt own_touch
+	expected=$($as_nobody passwd -S)
+	printed=$($as_nobody env -u PATH "$VIGNETTED" -o p.vgp -- passwd -S 2>log) || true
+	[ "$printed" = "$expected" ] || fail "without PATH: expected $expected, got: $printed $(cat log)"
 }
-side_by_side stops timers privileged
+# Signals that come before the execve(2), while strace delays the helper: a stop and its end, and a signal that ends the
+# command.  The helper does not hang.
+signals() {
+	for signals in "STOP CONT" "TSTP CONT" "STOP CONT STOP CONT" WINCH TERM; do
+		strace -D -qq -o trace -e trace=write -e inject=write:delay_enter=500000:when=1 "$VIGNETTED" --quiet -o p.vgp -- sleep 0.1 \
+			2>log & helper=$!
+		pids=$helper
+		await 60 "$signals: vignetted traces its child" seized_or_exited
+		for signal in $signals; do
+			kill -s $signal $child 2>/dev/null || break       # it has ended
+			sleep 0.05
+		done
+		await 60 "$signals: vignetted ends" exited $helper
+		wait $helper || true
+		grep -q DELAYED trace && [ -e p.vgp ] || fail "$signals: no delay, or no profile: $(cat log trace)"
+	done
+}
+seized_or_exited() {
+	for child in $(cat /proc/$helper/task/$helper/children); do
+		! grep -q "^TracerPid:[^0-9]*$helper\$" /proc/$child/status || return 0
+	done
+	exited $helper
+}
+side_by_side stops timers privileged signals

@@ -228,9 +228,9 @@ static void first_signal(int number)
 	_exit(number == SIGUSR1 ? 0 : 1);
 }
 
-/* A signal stops the child before the tracer's own request does. The release delivers the signal: it arrives before
- * another signal that is sent later. */
-START_TEST(signal_of_a_late_stop_is_delivered)
+/* A signal stops a child before the tracer's own request does. Sends SIGUSR2 after the release, and returns the child's
+ * wait status. */
+static int after_release(int signal)
 {
 	struct sigaction action = { .sa_handler = first_signal };
 	struct vg_tracer tracer = { 0 };
@@ -249,14 +249,25 @@ START_TEST(signal_of_a_late_stop_is_delivered)
 	while (call_of(child) != SYS_pause)
 		usleep(1000);
 	ck_assert_int_eq(ptrace(PTRACE_SEIZE, child, NULL, NULL), 0);
-	ck_assert_int_eq(kill(child, SIGUSR1), 0);
+	ck_assert_int_eq(kill(child, signal), 0);
 	ck_assert_int_eq(waitid(P_PID, (id_t)child, &stop, WSTOPPED | WNOWAIT), 0);
 	tracer.leader = tracer.pending = child;
 	while (!vg_tracer_pending_release(&tracer))
 		usleep(1000);
 	kill(child, SIGUSR2);
-	ck_assert_int_eq(waitpid(child, &status, 0), child);
-	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+	kill(child, SIGKILL);
+	return status;
+}
+
+/* The release delivers the signal: it arrives before another signal that is sent later. */
+START_TEST(signal_of_a_late_stop_is_delivered)
+{
+	int status;
+
+	ck_assert_int_eq(after_release(SIGUSR1), 0);
+	status = after_release(SIGSTOP);
+	ck_assert(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
 }
 END_TEST
 
