@@ -49,9 +49,9 @@ small_steps() {
 	some_recorded -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock -- ./pages &&
 		[ "$(step all.vgp 0)" -le 1000 ] && [ "$(step all.vgp 2)" -le 80000000 ]
 }
-if ! timeout 120 "$VIGNETTED" -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock -- true 2>log; then
+if ! timeout 120 "$VIGNETTED" -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock -- true 2>log &&
+	grep -q 'cannot be counted: ' log; then
 	# This machine allows no perf counters: only the message is tested.
-	grep -q 'cannot be counted: ' log || fail "no perf counters, and no reason"
 	[ ! -e all.vgp ] || fail "a profile without its counters"
 	exit 0
 fi

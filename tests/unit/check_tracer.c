@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads that exit, execute a program or do not stop in time. None of them may stay stopped, and the other threads'
  * samples must not be lost. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -186,6 +188,67 @@ static long call_of(pid_t tid)
 		fclose(file);
 	return call;
 }
+
+#ifdef __x86_64__
+/* Waits until another process traces that one. The caller shares its parent's memory, so it only makes system calls. */
+static void traced_wait(pid_t pid)
+{
+	char name[64], text[1024] = "", *tracer = NULL;
+	int fd;
+
+	snprintf(name, sizeof name, "/proc/%d/status", pid);
+	while (tracer == NULL || strncmp(tracer, "TracerPid:\t0\n", 13) == 0) {
+		fd = open(name, O_RDONLY | O_CLOEXEC);
+		text[fd >= 0 && read(fd, text, sizeof text - 1) > 0 ? sizeof text - 1 : 0] = '\0';
+		close(fd);
+		tracer = strstr(text, "TracerPid:");
+		usleep(1000);
+	}
+}
+
+/* A child that waits in vfork(2) cannot stop before its own child ends, 50 ms after it was asked to. */
+static enum vg_capture vfork_capture(bool is_patient)
+{
+	struct vg_tracer tracer = { .is_patient = is_patient };
+	struct vg_snapshot snapshot = { 0 };
+	enum vg_capture result;
+	sigset_t child_signal;
+	pid_t child;
+
+	sigemptyset(&child_signal);
+	sigaddset(&child_signal, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child_signal, NULL);
+	child = fork();
+	if (child == 0) {
+		if (vfork() == 0) {
+			traced_wait(getppid());
+			usleep(50 * 1000);
+			_exit(0);
+		}
+		for (;;)
+			pause();
+	}
+	while (call_of(child) != SYS_vfork)
+		usleep(1000);
+	tracer.leader = child;
+	result = vg_tracer_capture(&tracer, child, 4096, &snapshot);
+	vg_snapshot_free(&snapshot);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, __WALL);
+	return result;
+}
+
+/* Tries again, because on a busy machine the end may be as late as the patience of one second. */
+START_TEST(patient_capture)
+{
+	for (int i = 0; i < 10; i++) {
+		if (vfork_capture(true) == VG_CAPTURE_TAKEN)
+			return;
+	}
+	ck_abort_msg("a patient capture is never taken");
+}
+END_TEST
+#endif
 
 /* The child's first thread waits in epoll_wait(2) without a timeout. It stops only after the tracer has given up the
  * sample. Its call must go on after the late stop, as after any other. */
@@ -378,6 +441,7 @@ Suite *tracer_suite(void)
 	tcase_add_test(tests, signal_of_a_late_stop_is_delivered);
 	tcase_add_test(tests, first_thread_exits);
 #ifdef __x86_64__
+	tcase_add_test(tests, patient_capture);
 	tcase_add_test(tests, stack_with_little_space);
 #endif
 	suite_add_tcase(suite, tests);

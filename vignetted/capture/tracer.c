@@ -28,7 +28,7 @@ enum { POLL_NS = 40 * 1000, POLL_OTHER_CPU_NS = 80 * 1000, STOP_TIMEOUT_NS = 20 
 /* The most attempts that a backoff skips. */
 enum { SKIPS_MAX = 256 };
 
-/* How long vg_tracer_pending_wait() waits, and the time between its checks. */
+/* How long vg_tracer_pending_wait() and a patient tracer wait, and the time between the checks of the former. */
 enum { FINISH_NS = 1000 * 1000 * 1000, FINISH_POLL_US = 1000 };
 
 /*
@@ -64,7 +64,7 @@ static void backoff_note(struct vg_backoff *backoff, bool failed, uint32_t forge
  * schedstat, which takes 1 to 3 us. */
 static void stop_sleep(struct vg_tracer *tracer, const sigset_t *child, uint64_t max_ns)
 {
-	struct timespec left = { 0, (long)max_ns };
+	struct timespec left = { (time_t)(max_ns / 1000000000), (long)(max_ns % 1000000000) };
 	bool may_queue = !tracer->priority.raised;
 	uint64_t queued_ns = may_queue ? vg_schedstat_queued_ns(tracer->schedstat) : 0, cpu_ns = vg_thread_cpu_ns();
 
@@ -74,12 +74,12 @@ static void stop_sleep(struct vg_tracer *tracer, const sigset_t *child, uint64_t
 		tracer->stopped_ns -= vg_schedstat_queued_ns(tracer->schedstat) - queued_ns;
 }
 
-/* Waits for a change of the thread's state.  Returns tid, 0 after STOP_TIMEOUT_NS, or -1 if the thread has exited.
+/* Waits for a change of the thread's state.  Returns tid, 0 if that takes too long, or -1 if the thread has exited.
  * Sets stopped_ns. */
 static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_t since_ns)
 {
+	uint64_t timeout_ns = tracer->is_patient ? FINISH_NS : STOP_TIMEOUT_NS, poll_ns = POLL_NS;
 	bool polls = backoff_due(&tracer->poll_backoff);
-	uint64_t poll_ns = POLL_NS;
 	bool slept = false;
 	sigset_t child;
 	pid_t got;
@@ -106,9 +106,9 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 		if (polls)
 			backoff_note(&tracer->poll_backoff, true, FORGET_POLLS);
 		polls = false;
-		if (waited_ns >= STOP_TIMEOUT_NS)
+		if (waited_ns >= timeout_ns)
 			return 0;
-		stop_sleep(tracer, &child, STOP_TIMEOUT_NS - waited_ns);
+		stop_sleep(tracer, &child, timeout_ns - waited_ns);
 		slept = true;
 		/* The time in the run queue includes any before the sleep.  The thread cannot have stopped before the
 		 * request. */

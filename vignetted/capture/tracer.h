@@ -36,6 +36,7 @@ struct vg_tracer {
 					is not reaped yet; 0: none */
 	pid_t zombie;                /* the leader, if it exited before it stopped; it can be reaped only when all other
 					threads have exited, and these can still be stopped; 0: none */
+	bool is_patient;             /* a stop may take one second, and not 20 ms */
 	uint64_t got_cpu_ns;         /* CLOCK_MONOTONIC when the helper got its CPU after its latest wait, here or in
 					serve/loop.c */
 	uint64_t stopped_ns;         /* CLOCK_MONOTONIC of the latest stop */

@@ -217,14 +217,24 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 		if (recorder->lost[VG_LOSS_UNREADABLE] > 0)
 			return unreadable_reason(session, err);
 		if (recorder->lost[VG_LOSS_FORBIDDEN] == 0)
-			return 0;
+			break;
 		/* Retry: another tracer may hold the thread for a moment, and during an execve(2) nobody can attach. */
 		rc = vg_access_check(session->target.pid, err);
 		if (rc != 0)
 			return rc;
 		usleep((useconds_t)attempt * FIRST_SAMPLE_RETRY_US);
 	}
-	return vg_access_explain_eperm(session->target.pid, err);
+	if (recorder->lost[VG_LOSS_FORBIDDEN] != 0)
+		return vg_access_explain_eperm(session->target.pid, err);
+	/* No thread stopped in time.  A thread that gets no CPU does not run before it stops.  So a patient sample is in
+	 * time, even if the program needs little CPU time and ends before there is another one. */
+	if (recorder->lost[VG_LOSS_NOT_STOPPED] != 0) {
+		vg_tracer_pending_wait(&session->tracer);
+		session->tracer.is_patient = true;
+		vg_session_sample(session, recording);
+		session->tracer.is_patient = false;
+	}
+	return 0;
 }
 
 static struct vg_recording *place_find(struct vg_session *session, uint32_t *taken)
