@@ -139,3 +139,18 @@ timeout 120 "$VIGNETTED" --pid "$server" -o file.vgp --duration 1.5 2>log || fai
 wait $quiet || fail "--quiet: $(cat out)"
 ! grep -q 'one CPU' out || fail "--quiet shows progress: $(cat out)"
 [ "$(wc -l <log)" = 1 ] && ! grep -q 'one CPU' log || fail "progress in a file: $(cat log)"
+
+# ---- the summary counts what the profile has: samples of a thread that waits while ticks span several periods, too ----
+cat >two.py <<'END'
+import threading, time
+def busy():
+    end = time.thread_time() + 0.7
+    while time.thread_time() < end:
+        pass
+thread = threading.Thread(target=busy)
+thread.start()
+thread.join()
+END
+timeout 120 "$VIGNETTED" --rate 997 -o two.vgp -- /usr/bin/python3 two.py 2>log || fail "two threads: $(cat log)"
+samples=$(info two.vgp samples)
+grep -q "two.vgp: $samples samples of 2 threads" log || fail "two.vgp has $samples samples, but: $(cat log)"
