@@ -367,14 +367,23 @@ static void other_time(void)
 
 /* ---- bad helpers and paths ---- */
 
-/* A helper that answers nothing, or nonsense, is not left running. */
+static void signal_ignored(int number)
+{
+	(void)number;
+}
+
+/* A helper that answers nothing, or nonsense, is not left running. A periodic signal does not prolong the wait. */
 static void bad_helper(void)
 {
+	const struct itimerval often = { { .tv_usec = 100 * 1000 }, { .tv_usec = 100 * 1000 } };
+	const struct sigaction action = { .sa_handler = signal_ignored };
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
 	int rc;
 
 	adopt();
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
 	options.helper_path = argument;
 	rc = vgctl_begin(profile, &options, &session);
 	ensure(rc == -ETIMEDOUT || rc == -EPROTO || rc == -ECONNRESET, "vgctl_begin returned %d: %s", rc,

@@ -60,6 +60,20 @@ START_TEST(demo_profile)
 }
 END_TEST
 
+/* A record may stand for several samples. */
+START_TEST(records_of_several_samples)
+{
+	struct vg_writer_sample several = { .thread = 1, .stack = 16, .count = 3, .time_ns = 7 * MS, .wall_ns = 3 * MS };
+
+	fixture_demo_names(&fixture);
+	ck_assert_int_eq(vg_writer_sample(&fixture.writer, &several), 0);
+	fixture_read(&fixture, false);
+	expect_output(&(struct vg_folded_options){ .in_samples = true, .thread = "101" },
+		      "[stack incomplete: no unwind information];0x7f00 1\nmain 4\n");
+	fixture_close(&fixture);
+}
+END_TEST
+
 /* Stacks of the same functions are one line, even if their addresses differ. A semicolon in a name cannot break the
  * format. */
 START_TEST(equal_stacks_are_one_line)
@@ -142,6 +156,7 @@ Suite *folded_suite(void)
 	TCase *cases = tcase_create("folded");
 
 	tcase_add_test(cases, demo_profile);
+	tcase_add_test(cases, records_of_several_samples);
 	tcase_add_test(cases, equal_stacks_are_one_line);
 	tcase_add_test(cases, deep_stacks_are_cut);
 	tcase_add_test(cases, output_has_a_limit);

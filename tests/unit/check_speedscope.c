@@ -81,6 +81,33 @@ START_TEST(whole_document)
 }
 END_TEST
 
+/* A thread's intervals are a profile of their own, behind the thread's samples. Speedscope opens the samples of the
+ * thread with the most CPU time: those of the worker, behind the samples and intervals of the main thread. */
+START_TEST(samples_are_opened_and_not_intervals)
+{
+	struct vg_writer_event event = { .kind = VG_NONE };
+
+	fixture_demo_names(&fixture);
+	ck_assert_int_eq(vg_writer_label(&fixture.writer, 0, "interval", strlen("interval")), 0);
+	for (uint32_t thread = 0; thread < 2; thread++) {
+		event.thread = thread;
+		event.token = thread + 1;
+		event.type = VG_EVENT_BEGIN;
+		event.label = 0;
+		event.time_ns = MS;
+		ck_assert_int_eq(vg_writer_event(&fixture.writer, &event), 0);
+		event.type = VG_EVENT_END;
+		event.label = VG_NONE;
+		event.time_ns = 2 * MS;
+		ck_assert_int_eq(vg_writer_event(&fixture.writer, &event), 0);
+	}
+	view_write(VG_WEIGHT_WALL);
+	expect_part("\"activeProfileIndex\":2,");
+	ck_assert_uint_eq(fixture_parts(view, "{\"type\":\"evented\""), 2);
+	view_close();
+}
+END_TEST
+
 START_TEST(samples_without_weight_are_left_out)
 {
 	fixture_demo(&fixture);
@@ -231,6 +258,7 @@ Suite *speedscope_suite(void)
 	TCase *cases = tcase_create("speedscope");
 
 	tcase_add_test(cases, whole_document);
+	tcase_add_test(cases, samples_are_opened_and_not_intervals);
 	tcase_add_test(cases, samples_without_weight_are_left_out);
 	tcase_add_test(cases, lines);
 	tcase_add_test(cases, idle_time_is_an_empty_sample);

@@ -37,6 +37,8 @@ int main(int argc, char **argv)
 		work();
 }
 END
+# A line that is longer than what is printed, with tabs there
+sed -i "s|__asm__ volatile(\"\");|&$(printf '\t%.0s' $(seq 150))/* end */|" src/program.c
 (cd src && $CC -g -O2 -Wl,--build-id=sha1 -o ../program program.c)
 record_until 500 p.vgp ./program --rate 1999 --capture "$(build_capture)"
 

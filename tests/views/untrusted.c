@@ -87,7 +87,7 @@ static int profile_write(const char *path)
 	vg_writer_open(&writer, fd, 0);
 	vg_writer_header(&writer, &header);
 	vg_writer_thread(&writer, &(struct vg_thread){ .id = 0, .tid = 100 }, "thread-" HOLD);
-	vg_writer_module(&writer, &module, "module-" HOLD);
+	vg_writer_module(&writer, &module, "<&>module-" HOLD);
 	vg_writer_function(&writer, 0, "function-" HOLD, "file-" HOLD, 0);
 	vg_writer_symbol(&writer, 0, 0x10, &line, 1);
 	vg_writer_jit_code(&writer, 0x10000, 0x1000, "code-" HOLD);
