@@ -140,7 +140,7 @@ wait $quiet || fail "--quiet: $(cat out)"
 ! grep -q 'one CPU' out || fail "--quiet shows progress: $(cat out)"
 [ "$(wc -l <log)" = 1 ] && ! grep -q 'one CPU' log || fail "progress in a file: $(cat log)"
 
-# ---- the summary counts what the profile has: samples of a thread that waits while ticks span several periods, too ----
+# ---- the summary counts what the profile has: samples of a thread that waits while ticks are several periods apart, too ----
 cat >two.py <<'END'
 import threading, time
 def busy():

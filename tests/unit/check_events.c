@@ -520,8 +520,8 @@ static void exits_await(const pid_t *tids, int count)
 	}
 }
 
-/* There are more threads than lanes, so lanes are reused. The helper never lists the threads while they live: it knows
- * them by their events. */
+/* There are more threads than lanes, so lanes are reused. The helper knows many of the threads by their events only. A
+ * scan that finds one of them later adds no other thread. */
 START_TEST(lanes_are_reused)
 {
 	enum { ROUNDS = 40, AT_ONCE = 20 };

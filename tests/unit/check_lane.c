@@ -2,8 +2,10 @@
 /* The interval that a thread was in at a time. */
 #include <check.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tests/unit/suites.h"
+#include "vignetted/target/events.h"
 #include "vignetted/target/lane.h"
 
 static struct vg_events_lane lane;
@@ -102,6 +104,40 @@ START_TEST(interval_ends_after_its_samples)
 }
 END_TEST
 
+/* A thread's events were written before a scan found the thread. Then it keeps the id that it has in the profiles, if the
+ * lane still belongs to it. */
+START_TEST(thread_is_found_after_its_events)
+{
+	enum { TID = 77, CLAIMS = 5 };
+	struct vg_events_lane lanes[2] = { 0 };
+	struct vg_events events = { .lanes = lanes };
+	struct vg_task other = { .tid = TID + 1 }, task = { .tid = TID };
+	uint32_t ids[VG_RECORDINGS_MAX];
+
+	events.shared = mmap(NULL, sizeof *events.shared, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ck_assert_ptr_ne(events.shared, MAP_FAILED);
+	events.shared->used = 2;
+	events.shared->lanes[1].owner = TID;
+	events.shared->lanes[1].claims = CLAIMS + 1;
+	lanes[1] = (struct vg_events_lane){ .claims = CLAIMS, .known = true, .is_no_task = true, .name = 3,
+					    .thread_written = 1u << 1 | 1u << 2, .skipped = 1u << 1, .threads = { 7, 8, 9 } };
+	/* The lane has another owner now, whom no drain has seen. */
+	vg_events_task_found(&events, &task, ids);
+	ck_assert_uint_eq(ids[2], VG_NONE);
+	events.shared->lanes[1].claims = CLAIMS;
+	vg_events_task_found(&events, &other, ids);
+	ck_assert_uint_eq(ids[2], VG_NONE);
+	ck_assert_uint_eq(task.lane + other.lane, 0);
+	vg_events_task_found(&events, &task, ids);
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
+		ck_assert_uint_eq(ids[i], i == 2 ? 9 : VG_NONE);
+	ck_assert_uint_eq(task.lane, 2);
+	ck_assert(task.named_by_host && !lanes[1].is_no_task);
+	munmap(events.shared, sizeof *events.shared);
+}
+END_TEST
+
 Suite *lane_suite(void)
 {
 	Suite *suite = suite_create("lane");
@@ -113,6 +149,7 @@ Suite *lane_suite(void)
 	tcase_add_test(tests, long_history_loses_its_older_half);
 	tcase_add_test(tests, lost_records_close_all_intervals);
 	tcase_add_test(tests, interval_ends_after_its_samples);
+	tcase_add_test(tests, thread_is_found_after_its_events);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

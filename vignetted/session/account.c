@@ -7,18 +7,20 @@ void vg_account_begin(struct vg_recording *recording, struct vg_task *task, stru
 		      uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns)
 {
 	struct vg_account *account = &task->accounts[recording->index];
-	bool is_new = recording->scanned;
+	bool is_new = recording->scanned, is_written = thread.id != VG_NONE;
 
 	/* The given begin is between two scans, and the first of them may be older than the recording. */
 	if (!is_new || begin_ns < recording->begin_session_ns)
 		begin_ns = recording->begin_session_ns;
 	*account = (struct vg_account){
-		.counters = account->counters, .id = recording->recorder.threads++,
+		.counters = account->counters, .id = is_written ? thread.id : recording->recorder.threads++,
 		.last_ns = begin_ns, .name_number = task->name_number,
 	};
 	vg_weights_begin(&account->weights, begin_ns, is_new ? found_ns : 0, unsampled_ns);
 	task->in_profiles |= 1u << recording->index;
 	vg_counter_set_thread_open(recording, task);
+	if (is_written)
+		return;
 	thread.id = account->id;
 	thread.begin_ns = vg_recording_time_ns(recording, account->last_ns);
 	vg_writer_thread(&recording->recorder.writer, &thread,

@@ -16,8 +16,8 @@
  *     vg_account_thread_end(recording, task, end_ns, &unsampled_ns);
  */
 
-/* Begins the account of a thread that was created at about begin_ns and found at found_ns.  `thread` has its tid; this
- * function sets the other members.  *unsampled_ns: see vg_weights_begin(). */
+/* Begins the account of a thread that was created at about begin_ns and found at found_ns.  `thread` has its tid, and
+ * its id if it is in the profile already, because of its events; else VG_NONE.  *unsampled_ns: see vg_weights_begin(). */
 void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
 		      uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns);
 

@@ -90,6 +90,7 @@ static void thread_begin(struct vg_session *session, struct vg_task *task, vg_re
 {
 	struct vg_task_status status = { .name = "?" };
 	struct vg_thread thread = { .tid = task->tid };
+	uint32_t ids[VG_RECORDINGS_MAX];
 	uint64_t begin_ns;
 	bool exited;
 
@@ -108,8 +109,11 @@ static void thread_begin(struct vg_session *session, struct vg_task *task, vg_re
 		task->copy.bytes = SNAPSHOT_FIRST_BYTES;
 	task->untraceable = status.is_kernel_worker;
 	name_set(task, &status);
-	VG_EACH_RECORDING(i, wanted)
+	vg_events_task_found(&session->events, task, ids);
+	VG_EACH_RECORDING(i, wanted) {
+		thread.id = ids[i];
 		vg_account_begin(&session->recordings[i], task, thread, begin_ns, now_ns, &unsampled_ns[i]);
+	}
 }
 
 static void threads_begin(struct vg_session *session, uint64_t now_ns)

@@ -204,6 +204,25 @@ static bool lane_thread_write_new(struct vg_events *events, const struct vg_drai
 	return true;
 }
 
+void vg_events_task_found(struct vg_events *events, struct vg_task *task, uint32_t ids[VG_RECORDINGS_MAX])
+{
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
+		ids[i] = VG_NONE;
+	for (uint32_t lane = 0; lane < lanes_used(events); lane++) {
+		struct vg_events_lane *own = &events->lanes[lane];
+		const struct vg_lane *shared = &events->shared->lanes[lane];
+
+		if (!own->known || !own->is_no_task || task->tid != atomic_load_explicit(&shared->owner, memory_order_relaxed) ||
+		    own->claims != atomic_load_explicit(&shared->claims, memory_order_acquire))
+			continue;
+		own->is_no_task = false;
+		task->lane = lane + 1;
+		task->named_by_host = own->name != 0;
+		VG_EACH_RECORDING(i, own->thread_written & ~own->skipped)
+			ids[i] = own->threads[i];
+	}
+}
+
 /* Finds the lane's thread and adds it to the profiles.  Returns false if the lane's events must wait.  A thread that
  * was created and exited between two scans is known only from its lane. */
 static bool lane_thread_find(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
