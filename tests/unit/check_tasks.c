@@ -286,6 +286,8 @@ START_TEST(chosen_threads_are_found_alone)
 	ck_assert_uint_eq(tasks.live.count, 1);
 	close(ends[1]);
 	pthread_join(thread, NULL);
+	while (syscall(SYS_tgkill, own, chosen[0], 0) == 0)
+		usleep(1000);
 	tasks.stale = true;
 	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
 	vg_tasks_remove_exited(&tasks);
