@@ -96,6 +96,28 @@ START_TEST(written_text_equals_read_text)
 }
 END_TEST
 
+/* A record of a call with many ranges is longer than any buffer for one range. */
+START_TEST(inlined_call_with_many_ranges)
+{
+	static const char text[] =
+		MODULE
+		GENERATOR
+		"INFO SECTION 7fff12340000 fffff\n"
+		"FILE 0 /src/a.c\n"
+		"INLINE_ORIGIN 0 inner\n"
+		"FUNC 7fff12345000 ff000 0 outer\n"
+		"INLINE 0 7 0 0 7fff12345100 1fff0 7fff12366100 1fff0 7fff12387100 1fff0 7fff123a8100 1fff0 7fff123c9100 1fff0\n"
+		"7fff12345000 ff000 5 0\n";
+	char *written;
+
+	ck_assert_int_eq(text_read(text), 0);
+	ck_assert_uint_eq(table.bad_records, 0);
+	written = text_written();
+	ck_assert_str_eq(written, text);
+	free(written);
+}
+END_TEST
+
 START_TEST(addresses_of_the_read_file)
 {
 	struct vg_symbol_frame frames[4];
@@ -385,6 +407,7 @@ Suite *breakpad_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, written_text_equals_read_text);
+	tcase_add_test(tests, inlined_call_with_many_ranges);
 	tcase_add_test(tests, addresses_of_the_read_file);
 	tcase_add_test(tests, old_inline_grammar);
 	tcase_add_test(tests, parents_in_the_old_inline_grammar);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Rings with chosen records: what is read from them, and what a session makes of it. */
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tests/unit/suites.h"
 #include "vignetted/capture/ring.h"
@@ -249,6 +252,23 @@ START_TEST(exit_has_session_time)
 }
 END_TEST
 
+/* All pages of a ring are unmapped: those of the data, and the page before them. */
+START_TEST(unmapped_ring_has_no_page)
+{
+	unsigned char state;
+	struct vg_ring mapped = { .data_bytes = RING_BYTES, .fd = open("/dev/null", O_RDONLY | O_CLOEXEC) };
+	unsigned char *pages = mmap(NULL, 4096 + RING_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	mapped.head = (struct perf_event_mmap_page *)pages;
+	vg_ring_unmap(&mapped);
+	ck_assert_ptr_null(mapped.head);
+	for (size_t at = 0; at < 4096 + RING_BYTES; at += 4096)
+		ck_assert(mincore(pages + at, 4096, &state) != 0 && errno == ENOMEM);
+	ck_assert_int_ne(fcntl(mapped.fd, F_GETFD), 0);
+}
+END_TEST
+
 Suite *ring_suite(void)
 {
 	Suite *suite = suite_create("ring");
@@ -259,6 +279,7 @@ Suite *ring_suite(void)
 	tcase_add_test(tests, records_of_other_processes_are_skipped);
 	tcase_add_loop_test(tests, snapshot_of_a_part_of_the_copy, 0, sizeof copies / sizeof *copies);
 	tcase_add_test(tests, kernel_frames);
+	tcase_add_test(tests, unmapped_ring_has_no_page);
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(of_session, session_setup, session_teardown);
 	tcase_add_loop_test(of_session, samples_before_a_recording, 0, sizeof samples / sizeof *samples);

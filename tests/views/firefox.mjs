@@ -235,7 +235,21 @@ function story() {
 	assert.equal(markers.length, read("threads.out").threads[0].markerCount);
 }
 
+// Each interval ends after it begins, and within the recording: times of all processes have one origin.
+function intervals() {
+	for (const { markers, name } of profile.threads) {
+		for (let i = 0; i < markers.length; i++) {
+			const begin = markers.startTime[i], end = markers.endTime[i];
+
+			assert.ok(begin === null || end === null || (end >= begin && end - begin < 60e3),
+				`${name}: an interval from ${begin} to ${end} ms`);
+		}
+	}
+	assert.ok(profile.threads.some(({ markers }) => markers.endTime.some((end) => end !== null)));
+}
+
 function difference() {
+	intervals();
 	const [older, newer] = ["old.json", "new.json"].map((name) => new Map(read(name).functions
 		.map((row) => [row.name, row])));
 	const answer = read("functions.out");
@@ -249,6 +263,7 @@ function difference() {
 }
 
 function several() {
+	intervals();
 	const names = profile.threads.map((thread) => `${thread.processName} ${thread.name}`);
 
 	assert.deepEqual(names.filter((name) => name.startsWith("server")), ["server main", "server worker"]);
