@@ -102,12 +102,13 @@ START_TEST(inlined_call_with_many_ranges)
 	static const char text[] =
 		MODULE
 		GENERATOR
-		"INFO SECTION 7fff12340000 fffff\n"
+		"INFO SECTION ffffffff81000000 fffff\n"
 		"FILE 0 /src/a.c\n"
 		"INLINE_ORIGIN 0 inner\n"
-		"FUNC 7fff12345000 ff000 0 outer\n"
-		"INLINE 0 7 0 0 7fff12345100 1fff0 7fff12366100 1fff0 7fff12387100 1fff0 7fff123a8100 1fff0 7fff123c9100 1fff0\n"
-		"7fff12345000 ff000 5 0\n";
+		"FUNC ffffffff81005000 ff000 0 outer\n"
+		"INLINE 0 7 0 0 ffffffff81005100 1fff0 ffffffff81026100 1fff0 ffffffff81047100 1fff0 ffffffff81068100 1fff0"
+		" ffffffff81089100 1fff0\n"
+		"ffffffff81005000 ff000 5 0\n";
 	char *written;
 
 	ck_assert_int_eq(text_read(text), 0);

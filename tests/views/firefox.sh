@@ -59,6 +59,12 @@ imported out.json.gz functions=functions.out
 judge difference out.json
 written old.vgp new.vgp raw.vgp
 judge several out.json
+# A profile that began later than its base
+"$viewers" later.vgp >log 2>&1 || fail "the program was not recorded: $(cat log)"
+written later.vgp
+mv out.json later.json
+written --base raw.vgp later.vgp
+judge intervals out.json later.json
 
 # ---- hostile profiles ----
 for what in orphans crossed open backwards many; do
