@@ -55,7 +55,7 @@ signals() {
 		pids=$helper
 		await 60 "$signals: vignetted traces its child" seized_or_exited
 		for signal in $signals; do
-			kill -s $signal $child 2>/dev/null || break       # it has ended
+			! seized || kill -s $signal $child 2>/dev/null || true
 			sleep 0.05
 		done
 		await 60 "$signals: vignetted ends" exited $helper
@@ -63,10 +63,12 @@ signals() {
 		grep -q DELAYED trace && [ -e p.vgp ] || fail "$signals: no delay, or no profile: $(cat log trace)"
 	done
 }
-seized_or_exited() {
-	for child in $(cat /proc/$helper/task/$helper/children); do
-		! grep -q "^TracerPid:[^0-9]*$helper\$" /proc/$child/status || return 0
+# seized: whether the helper traces its child; sets $child
+seized() {
+	for child in $(cat /proc/$helper/task/$helper/children 2>/dev/null); do
+		! grep -q "^TracerPid:[^0-9]*$helper\$" /proc/$child/status 2>/dev/null || return 0
 	done
-	exited $helper
+	return 1
 }
+seized_or_exited() { seized || exited $helper; }
 side_by_side stops timers privileged signals
