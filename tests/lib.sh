@@ -202,7 +202,7 @@ again() {
 
 # recorded ARGUMENT...: runs vignetted until a sample was recorded.  The command in the arguments runs anew each time.
 recorded() {
-	again "a sample: $(cat "$dir/log.recorded" 2>/dev/null)" some_recorded "$@"
+	again "a sample of vignetted $*" some_recorded "$@"
 }
 
 # lengthen "LENGTH..." COMMAND...: sets $long to each length in turn, until the command succeeds.  Returns 1 if it never

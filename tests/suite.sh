@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # suite.sh tests/unit/NAME.suite: runs the suite NAME of tests/unit/runner.  `others` is all suites of suites.h that
 # are not in SUITES.
-# HACKING.md tells people to choose test cases with these variables.  Here they would leave out tests.
+# With these variables people choose test cases (HACKING.md).  A suite must run whole here.
 unset CK_RUN_CASE CK_RUN_SUITE CK_FORK
 name=$(basename "$1" .suite)
 if [ "$name" = others ]; then

@@ -290,7 +290,7 @@ static uint64_t stops_count(void)
 	return stops->value;
 }
 
-/* Returns the number of stops that may have been outside of all intervals: each gave a sample, or was lost. */
+/* Returns the number of stops that may be in no interval. Each gave a sample, or was lost. */
 static uint64_t stops_uncounted(void)
 {
 	uint64_t count = 0;
@@ -303,8 +303,8 @@ static uint64_t stops_uncounted(void)
 }
 
 /* A spinning thread is stopped many times, and its counts leave out the stops. getrusage(2) counts all switches within
- * the interval, so the sum of counts and stops is larger by the stops outside of it. Records until most stops are within
- * it. The thread can also lose its CPU once at each edge. */
+ * the interval, so the sum of counts and stops is larger by the stops in no interval. Records until most stops are in
+ * the interval. The thread can also lose its CPU once at each edge. */
 START_TEST(stops_are_left_out)
 {
 	enum { EDGES = 2 };

@@ -136,6 +136,20 @@ START_TEST(thread_number_is_reused)
 }
 END_TEST
 
+/* Makes a directory in a tmpfs in place of /proc/PID/task, with the thread 100. Returns its descriptor, which stays the
+ * property of `tasks`. `path` is a template of mkdtemp(3). */
+static int directory_make(struct vg_tasks *tasks, char *path)
+{
+	int fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	tasks->directory = opendir(path);
+	ck_assert_ptr_nonnull(tasks->directory);
+	fd = vg_tasks_directory(tasks);
+	ck_assert_int_eq(mkdirat(fd, "100", 0700), 0);
+	return fd;
+}
+
 /* A thread exits during a scan of /proc/PID/task, and another thread is created after the scan. So the directory's link
  * count is as before the scan. The test uses a directory in a tmpfs, which has such a link count, too. */
 START_TEST(link_count_hides_a_new_thread)
@@ -144,11 +158,7 @@ START_TEST(link_count_hides_a_new_thread)
 	struct vg_tasks tasks = { 0 };
 	int fd;
 
-	ck_assert_ptr_nonnull(mkdtemp(path));
-	tasks.directory = opendir(path);
-	ck_assert_ptr_nonnull(tasks.directory);
-	fd = vg_tasks_directory(&tasks);
-	ck_assert_int_eq(mkdirat(fd, "100", 0700), 0);
+	fd = directory_make(&tasks, path);
 	ck_assert_int_eq(mkdirat(fd, "ended", 0700), 0);
 	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
 	ck_assert_uint_eq(tasks.live.count, 1);
@@ -173,11 +183,7 @@ START_TEST(thread_behind_the_end_of_the_list)
 	struct vg_tasks tasks = { .stale = true };
 	int fd, stat_fd;
 
-	ck_assert_ptr_nonnull(mkdtemp(path));
-	tasks.directory = opendir(path);
-	ck_assert_ptr_nonnull(tasks.directory);
-	fd = vg_tasks_directory(&tasks);
-	ck_assert_int_eq(mkdirat(fd, "100", 0700), 0);
+	fd = directory_make(&tasks, path);
 	ck_assert_int_eq(mkdirat(fd, "-7", 0700), 0);
 	stat_fd = openat(fd, "-7/stat", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_gt(write(stat_fd, "7 (name) S 1", 12), 0);
@@ -211,11 +217,7 @@ START_TEST(thread_over_the_limit_gets_a_place)
 	struct vg_tasks tasks = { .max = 1 };
 	int fd;
 
-	ck_assert_ptr_nonnull(mkdtemp(path));
-	tasks.directory = opendir(path);
-	ck_assert_ptr_nonnull(tasks.directory);
-	fd = vg_tasks_directory(&tasks);
-	ck_assert_int_eq(mkdirat(fd, "100", 0700), 0);
+	fd = directory_make(&tasks, path);
 	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
 	ck_assert_int_eq(mkdirat(fd, "101", 0700), 0);
 	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);

@@ -189,6 +189,16 @@ static long call_of(pid_t tid)
 	return call;
 }
 
+/* The tracer waits for this signal, which must be blocked and not ignored. */
+static void child_signal_block(void)
+{
+	sigset_t child_signal;
+
+	sigemptyset(&child_signal);
+	sigaddset(&child_signal, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child_signal, NULL);
+}
+
 #ifdef __x86_64__
 /* Waits until another process traces that one. The caller shares its parent's memory, so it only makes system calls. */
 static void traced_wait(pid_t pid)
@@ -212,12 +222,9 @@ static enum vg_capture vfork_capture(bool is_patient)
 	struct vg_tracer tracer = { .is_patient = is_patient };
 	struct vg_snapshot snapshot = { 0 };
 	enum vg_capture result;
-	sigset_t child_signal;
 	pid_t child;
 
-	sigemptyset(&child_signal);
-	sigaddset(&child_signal, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child_signal, NULL);
+	child_signal_block();
 	child = fork();
 	if (child == 0) {
 		if (vfork() == 0) {
@@ -255,13 +262,10 @@ END_TEST
 START_TEST(late_stop_is_repaired)
 {
 	struct vg_tracer tracer = { 0 };
-	sigset_t child_signal;
 	int status;
 	pid_t child;
 
-	sigemptyset(&child_signal);
-	sigaddset(&child_signal, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child_signal, NULL);
+	child_signal_block();
 	child = fork();
 	if (child == 0) {
 		struct epoll_event event;

@@ -69,8 +69,10 @@ static bool is_privileged(const char *command)
 	char path[PATH_MAX];
 	struct stat file;
 
+	if (geteuid() == 0)
+		return false;
 	snprintf(path, sizeof path, "%s", command);
-	for (int i = 0; i < INTERPRETERS_MAX && geteuid() != 0; i++) {
+	for (int i = 0; i < INTERPRETERS_MAX; i++) {
 		if (stat(path, &file) != 0 || !S_ISREG(file.st_mode))
 			return false;
 		if ((file.st_mode & (S_ISUID | S_ISGID)) != 0 || getxattr(path, "security.capability", NULL, 0) > 0)
@@ -132,13 +134,14 @@ static int child_release(pid_t pid, const char *path, int go, int failure)
 	do
 		got = read(failure, &rc, sizeof rc);
 	while (got < 0 && errno == EINTR);
+	if (got != 0) {
+		waitpid(pid, NULL, __WALL);
+		return got == (ssize_t)sizeof rc ? -rc : -EIO;
+	}
 	/* A program that has got no privileges, after all, is stopped as soon as possible. */
-	if (got == 0 && !is_held && ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0)
+	if (!is_held && ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0)
 		ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
-	if (got == 0)
-		return 0;
-	waitpid(pid, NULL, __WALL);
-	return got == (ssize_t)sizeof rc ? -rc : -EIO;
+	return 0;
 }
 
 /* Returns 0 or a negative errno. */
