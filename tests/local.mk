@@ -290,6 +290,7 @@ plain_tests = \
 	tests/recording/threads.sh \
 	tests/recording/timens.sh \
 	tests/recording/truth.sh \
+	tests/recording/turns.sh \
 	tests/recording/twins.sh \
 	tests/recording/vforks.sh \
 	tests/symbols/symbols_absent.sh \

@@ -13,6 +13,7 @@
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 #include "vignetted/target/access.h"
+#include "vignetted/target/proc_status.h"
 
 /* If the first sample fails, it is tried again.  Each wait is FIRST_SAMPLE_RETRY_US longer than the wait before; all
  * waits together take 2 s.  With 0.1 s, one of eight recordings that begin at the same time on a busy machine failed:
@@ -197,12 +198,22 @@ static int unreadable_reason(struct vg_session *session, struct vg_err *err)
 	       vg_err_sys(err, rc, "process %d: no thread can be read", session->target.pid);
 }
 
+/* Whether another process traces the target now. */
+static bool is_traced(const struct vg_session *session)
+{
+	long tracer = vg_proc_status_number(session->target.pid, "TracerPid:");
+
+	return tracer > 0 && tracer != (long)getpid();
+}
+
 /* Takes the first sample.  In a recording on demand, only scans.  If no thread can be sampled, fails with the reason,
- * instead of leaving an empty profile. */
+ * instead of leaving an empty profile.  It is no failure if other recordings take turns in tracing the thread: later
+ * samples are taken between theirs. */
 static int first_sample(struct vg_session *session, struct vg_recording *recording,
 			struct vg_err *err)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
+	bool taken_turns = false;
 	int rc;
 
 	if (recording->options.period_ns == 0) {
@@ -218,17 +229,20 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 			return unreadable_reason(session, err);
 		if (recorder->lost[VG_LOSS_FORBIDDEN] == 0)
 			break;
-		/* Retry: another tracer may hold the thread for a moment, and during an execve(2) nobody can attach. */
+		/* Retry: another tracer may hold the thread for a moment, and during an execve(2) nobody can attach.
+		 * vg_access_check() fails if that tracer stays. */
+		taken_turns |= is_traced(session);
 		rc = vg_access_check(session->target.pid, err);
 		if (rc != 0)
 			return rc;
 		usleep((useconds_t)attempt * FIRST_SAMPLE_RETRY_US);
 	}
-	if (recorder->lost[VG_LOSS_FORBIDDEN] != 0)
+	if (recorder->lost[VG_LOSS_FORBIDDEN] != 0 && !taken_turns)
 		return vg_access_explain_eperm(session->target.pid, err);
-	/* No thread stopped in time.  A thread that gets no CPU does not run before it stops.  So a patient sample is in
-	 * time, even if the program needs little CPU time and ends before there is another one. */
-	if (recorder->lost[VG_LOSS_NOT_STOPPED] != 0) {
+	/* No thread of the command stopped in time.  A thread that gets no CPU does not run before it stops.  So a
+	 * patient sample is in time, even if the command needs little CPU time and ends before there is another one.
+	 * A process that runs already is not held so long: other recordings of it wait meanwhile. */
+	if (session->tracer.command != 0 && recorder->lost[VG_LOSS_NOT_STOPPED] != 0) {
 		vg_tracer_pending_wait(&session->tracer);
 		session->tracer.is_patient = true;
 		vg_session_sample(session, recording);

@@ -20,9 +20,10 @@
 
 #include "vignetted/target/proc_status.h"
 
-/* A tracer is reported if each of 20 checks within 0.1 s finds it.  The time between checks gets longer, so that the
- * checks do not match the period of a tracer that attaches now and then. */
-enum { TRACER_CHECKS = 20, TRACER_WAIT_US = 500 };
+/* A tracer is reported if each of 45 checks within 0.5 s finds the same one.  On a busy machine a vignetted may have to
+ * wait 0.1 s for its CPU while it holds a thread.  The time between checks gets longer, so that the checks do not match
+ * the period of a tracer that attaches now and then. */
+enum { TRACER_CHECKS = 45, TRACER_WAIT_US = 500 };
 
 /* The first line of a /proc file without its newline, or "". */
 static void line_read(const char *path, char *line, size_t line_bytes)
@@ -43,12 +44,13 @@ static void line_read(const char *path, char *line, size_t line_bytes)
  * pending. */
 static long lasting_tracer(pid_t pid)
 {
-	long tracer = 0;
+	long tracer = vg_proc_status_number(pid, "TracerPid:");
 
-	for (int i = 0; i < TRACER_CHECKS; i++) {
+	if (tracer <= 0 || tracer == (long)getpid())
+		return 0;
+	for (int i = 1; i < TRACER_CHECKS; i++) {
 		usleep((useconds_t)i * TRACER_WAIT_US);
-		tracer = vg_proc_status_number(pid, "TracerPid:");
-		if (tracer <= 0 || tracer == (long)getpid())
+		if (vg_proc_status_number(pid, "TracerPid:") != tracer)
 			return 0;
 	}
 	return tracer;

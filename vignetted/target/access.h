@@ -22,7 +22,7 @@ struct vg_access {
 	unsigned int machine;        /* of the executable (e_machine); 0: unknown */
 };
 
-/* Reads the facts.  Takes 0.1 s if another process traces the process. */
+/* Reads the facts.  Takes 0.5 s if another process traces the process. */
 void vg_access_read(struct vg_access *access, pid_t pid);
 
 /* Reads only the facts about a command that vignetted would start.  The pid is 0. */
