@@ -6,21 +6,26 @@
 #include <check.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "libvgctl/ring.h"
 #include "libvgctl/vgctl.h"
 #include "tests/spin.h"
+#include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/recorded.h"
 #include "vgtool/analysis/intervals.h"
@@ -500,6 +505,52 @@ START_TEST(signal_handlers_may_record)
 }
 END_TEST
 
+static const char published[] = "a label that the helper may read";
+static const struct vg_lanes *lanes;
+static bool whole;
+
+static void label_look(void)
+{
+	const unsigned char *at = lanes->labels + lanes->labels_bytes;
+
+	whole = at[0] == strlen(published) && at[1] == 0 && memcmp(at + 2, published, strlen(published)) == 0;
+}
+
+/* Returns the head of this process's ring, where libvgctl has mapped it. */
+static void *ring_head(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[PATH_MAX + 128];
+	void *head = NULL;
+
+	ck_assert_ptr_nonnull(maps);
+	while (head == NULL && fgets(line, sizeof line, maps) != NULL) {
+		if (strstr(line, " 00000000 ") != NULL && strstr(line, " /memfd:vgctl") != NULL)
+			sscanf(line, "%p", &head);
+	}
+	fclose(maps);
+	ck_assert_ptr_nonnull(head);
+	return head;
+}
+
+/* The helper reads the labels up to labels_bytes. */
+START_TEST(label_is_whole_when_its_size_is_published)
+{
+	void *head;
+
+	begin(VGCTL_ON_DEMAND);
+	vgctl_intern("the first label");
+	head = ring_head();
+	lanes = mremap(head, 0, sizeof *lanes, MREMAP_MAYMOVE); /* from size 0: a second mapping of the same pages */
+	ck_assert_ptr_ne(lanes, MAP_FAILED);
+	fixture_before_write(head, offsetof(struct vg_lanes, labels), label_look);
+	vgctl_intern(published);
+	ck_assert(whole);
+	munmap((void *)lanes, sizeof *lanes);
+	end();
+}
+END_TEST
+
 static uint32_t short_label;
 
 static void *short_thread(void *tid)
@@ -920,6 +971,7 @@ Suite *events_suite(void)
 
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, labels_outlive_sessions);
+	tcase_add_test(cases, label_is_whole_when_its_size_is_published);
 	tcase_add_test(cases, unknown_ids_are_dropped);
 	tcase_add_test(cases, events_without_a_session);
 	tcase_add_test(cases, intervals_nest);

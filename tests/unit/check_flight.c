@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/unit/fixture.h"
@@ -11,6 +12,7 @@
 #include "vignetted/output/flight.h"
 #include "vignetted/output/flight_sink.h"
 #include "vignetted/output/watchdog.h"
+#include "vignetted/session/recording.h"
 
 /* The event queue with its cursor, and the set of open intervals, each compared with a simple model. Then the flight
  * recorder with more samples and events than it can keep. */
@@ -398,6 +400,40 @@ START_TEST(dump_continues_until_stopped)
 }
 END_TEST
 
+static int stall_fd;
+static off_t counted_bytes;
+
+static void file_size_note(void)
+{
+	counted_bytes = lseek(stall_fd, 0, SEEK_END);
+}
+
+/* The program renames the file of a stall when the stall is counted. */
+START_TEST(stall_is_counted_after_its_file)
+{
+	static struct vg_recording recording = { .perf_map.directory = -1 };
+	struct vg_flight_recorder *flight_recorder = &recording.flight_recorder;
+	struct fixture fixture;
+	struct recorder recorder;
+
+	recorder_open(&recorder, SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	recorder_sample(&recorder, SECOND);
+	stall_fd = fd_open(&fixture);
+	flight_recorder->shared = mmap(NULL, sizeof *flight_recorder->shared, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ck_assert_ptr_ne(flight_recorder->shared, MAP_FAILED);
+	flight_recorder->purpose = VG_DUMP_STALL;
+	ck_assert_int_eq(vg_dump_begin(&flight_recorder->dump, &recorder.flight, stall_fd, SECOND, true), 0);
+	fixture_before_write(flight_recorder->shared, sizeof *flight_recorder->shared, file_size_note);
+	ck_assert_int_eq(vg_flight_recorder_dump_end(&recording, "over"), 0);
+	ck_assert_uint_eq(flight_recorder->shared->stalls_written, 1);
+	ck_assert_int_eq(counted_bytes, lseek(stall_fd, 0, SEEK_END));
+	munmap(flight_recorder->shared, sizeof *flight_recorder->shared);
+	fixture_close(&fixture);
+	recorder_close(&recorder);
+}
+END_TEST
+
 /* The recorder gets ten times as many samples as its memory can hold. It keeps the newest and counts the dropped ones.
  * Samples that a dump still needs are written before they are dropped. */
 START_TEST(memory_is_bounded)
@@ -549,6 +585,7 @@ Suite *flight_suite(void)
 	tcase_add_test(recorder, later_records_are_not_in_the_dump);
 	tcase_add_test(recorder, dump_names_its_true_start);
 	tcase_add_test(recorder, dump_continues_until_stopped);
+	tcase_add_test(recorder, stall_is_counted_after_its_file);
 	tcase_add_test(recorder, memory_is_bounded);
 	tcase_add_test(recorder, memory_of_deep_stacks_is_bounded);
 	tcase_add_test(recorder, memory_of_threads_is_bounded);

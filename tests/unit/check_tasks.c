@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/spin.h"
+#include "vignetted/capture/activity.h"
+#include "vignetted/target/target.h"
 #include "vignetted/target/tasks.h"
 
 /* ---- threads in a new pid namespace: its ns_last_pid chooses the next thread number ---- */
@@ -133,6 +136,34 @@ START_TEST(thread_number_is_reused)
 		_exit(in_namespaces(number_used_again));
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* A sample outside of rounds sees what the thread has done since the round. */
+START_TEST(expired_activity_is_read_again)
+{
+	struct vg_activity activity = { 0 };
+	struct vg_target target;
+	struct vg_tasks tasks;
+	struct vg_err err;
+	uint64_t before_ns;
+
+	ck_assert_int_eq(vg_target_open(&target, getpid(), &err), 0);
+	ck_assert_int_eq(vg_tasks_open(&tasks, getpid()), 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	vg_activity_begin(&activity, &target, &tasks, 1);
+	ck_assert(activity.awake_current);
+	before_ns = tasks.live.items[0].activity.cpu_ns;
+	/* The kernel may count CPU time only at scheduler ticks, which are at most 10 ms apart. */
+	for (uint64_t end_ns = spin_cpu_ns() + 50 * 1000 * 1000; spin_cpu_ns() < end_ns;)
+		;
+	ck_assert_int_eq(vg_activity_read(&activity, &tasks, &tasks.live.items[0]), 0);
+	ck_assert_uint_eq(tasks.live.items[0].activity.cpu_ns, before_ns);
+	vg_activity_expire(&activity, 2);
+	ck_assert_int_eq(vg_activity_read(&activity, &tasks, &tasks.live.items[0]), 0);
+	ck_assert_uint_gt(tasks.live.items[0].activity.cpu_ns, before_ns);
+	vg_tasks_close(&tasks);
+	vg_target_close(&target);
 }
 END_TEST
 
@@ -309,6 +340,7 @@ Suite *tasks_suite(void)
 	TCase *tests = tcase_create("tasks");
 
 	tcase_add_test(tests, thread_number_is_reused);
+	tcase_add_test(tests, expired_activity_is_read_again);
 	tcase_add_test(tests, link_count_hides_a_new_thread);
 	tcase_add_test(tests, thread_behind_the_end_of_the_list);
 	tcase_add_test(tests, thread_over_the_limit_gets_a_place);

@@ -434,12 +434,16 @@ START_TEST(first_running_sample_has_a_period)
 
 	begin(&weights, 0, 0);
 	expect_pair(vg_weights_sample(&weights, CLOCKS(1000, 5000, 0), VG_THREAD_WAITING), 0, 0, 0, 1000);
-	expect_pair(vg_weights_sample(&weights, CLOCKS(2000, 5100, 0), VG_THREAD_RUNNING), 0, 900, 100, 100);
+	ck_assert_uint_eq(vg_weights_first_running(&weights, 0, 1000, 600), 0);
+	expect_pair(vg_weights_sample(&weights, CLOCKS(1000, 5000, 0), VG_THREAD_QUEUED), 0, 0, 0, 0);
+	ck_assert_uint_eq(vg_weights_first_running(&weights, 0, 1000, 600), 0);
+	expect_pair(vg_weights_sample(&weights, CLOCKS(2000, 5100, 0), VG_THREAD_RUNNING), 0, 0, 100, 100);
 	ck_assert_uint_eq(vg_weights_first_running(&weights, 100, 1000, 600), 600);
 	ck_assert_uint_eq(vg_weights_first_running(&weights, 100, 1000, 600), 0);
 	expect_pair(vg_weights_sample(&weights, CLOCKS(3000, 5600, 0), VG_THREAD_RUNNING), 0, 250, 0, 250);
 	expect_pair(vg_weights_sample(&weights, CLOCKS(4000, 6000, 0), VG_THREAD_RUNNING), 150, 200, 150, 200);
 	begin(&weights, 0, 0);
+	vg_weights_sample(&weights, CLOCKS(1000, 1000, 0), VG_THREAD_RUNNING);
 	ck_assert_uint_eq(vg_weights_first_running(&weights, 1000, 1000, 600), 0);
 }
 END_TEST

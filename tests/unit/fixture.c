@@ -2,6 +2,8 @@
 #include "tests/unit/fixture.h"
 
 #include <check.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -160,4 +162,30 @@ void fixture_demo_names(struct fixture *fixture)
 	ck_assert_int_eq(vg_writer_symbol(writer, 0, 0x10, &at_main, 1), 0);
 	ck_assert_int_eq(vg_writer_symbol(writer, 0, 0x20, at_work, 2), 0);
 	ck_assert_int_eq(vg_writer_unresolved(writer, 1), 0);
+}
+
+static struct {
+	void *pages;
+	size_t bytes;
+	void (*look)(void);
+} watched;
+
+static void on_write(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if ((uintptr_t)info->si_addr - (uintptr_t)watched.pages >= watched.bytes)
+		signal(number, SIG_DFL);
+	else if (mprotect(watched.pages, watched.bytes, PROT_READ | PROT_WRITE) == 0)
+		watched.look();
+}
+
+void fixture_before_write(void *pages, size_t bytes, void (*look)(void))
+{
+	struct sigaction action = { .sa_sigaction = on_write, .sa_flags = SA_SIGINFO };
+
+	watched.pages = pages;
+	watched.bytes = bytes;
+	watched.look = look;
+	ck_assert_int_eq(sigaction(SIGSEGV, &action, NULL), 0);
+	ck_assert_int_eq(mprotect(pages, bytes, PROT_READ), 0);
 }

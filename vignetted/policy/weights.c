@@ -167,7 +167,7 @@ uint64_t vg_weights_first_running(struct vg_weights *weights, uint64_t cpu_ns, u
 {
 	uint64_t more_ns = cpu_ns < period_ns ? period_ns - cpu_ns : 0;
 
-	if (weights->has_run)
+	if (weights->has_run || weights->latest != VG_THREAD_RUNNING)
 		return 0;
 	weights->has_run = true;
 	if (more_ns > unsampled_ns)

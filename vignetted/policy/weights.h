@@ -107,11 +107,11 @@ struct vg_weight_pair vg_weights_sample(struct vg_weights *weights, const struct
 					enum vg_thread_state state);
 
 /*
- * Returns how much CPU time the caller must add to the sample that was just weighed, whose CPU weight is cpu_ns.  The
- * result is 0 if an earlier sample found the thread running.  If not, the result raises the weight to period_ns, but is
- * at most unsampled_ns, the process's CPU time that is in no sample.  The reason: of thousands of threads that use less
- * than a period each, few are found, and each of these also stands for others.  The time that is added is subtracted
- * from the thread's later samples.
+ * Returns how much CPU time the caller must add to the sample that vg_weights_sample() has just weighed, whose CPU
+ * weight is cpu_ns.  The result is 0 unless this sample is the first one that found the thread running.  It raises the
+ * weight to period_ns, but is at most unsampled_ns, the process's CPU time that is in no sample.  The reason: of
+ * thousands of threads that use less than a period each, few are found, and each of these also stands for others.  The
+ * time that is added is subtracted from the thread's later samples.
  */
 uint64_t vg_weights_first_running(struct vg_weights *weights, uint64_t cpu_ns, uint64_t period_ns,
 				  uint64_t unsampled_ns);

@@ -135,9 +135,8 @@ static void deliver(struct vg_session *session, vg_recording_set set, struct vg_
 	VG_EACH_RECORDING(i, set) {
 		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, &clocks, state);
 
-		if (state == VG_THREAD_RUNNING)
-			weights.own.cpu_ns += first_cpu_ns(&session->activity, &session->recordings[i],
-							   &task->accounts[i].weights, weights.own.cpu_ns);
+		weights.own.cpu_ns += first_cpu_ns(&session->activity, &session->recordings[i],
+						   &task->accounts[i].weights, weights.own.cpu_ns);
 		vg_account_sample(&session->recordings[i], task, &session->events, &sample, &weights);
 	}
 }
