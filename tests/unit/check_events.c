@@ -509,7 +509,7 @@ static const char published[] = "a label that the helper may read";
 static const struct vg_lanes *lanes;
 static bool whole;
 
-static void label_look(void)
+static void label_compare(void)
 {
 	const unsigned char *at = lanes->labels + lanes->labels_bytes;
 
@@ -543,7 +543,7 @@ START_TEST(label_is_whole_when_its_size_is_published)
 	head = ring_head();
 	lanes = mremap(head, 0, sizeof *lanes, MREMAP_MAYMOVE); /* from size 0: a second mapping of the same pages */
 	ck_assert_ptr_ne(lanes, MAP_FAILED);
-	fixture_before_write(head, offsetof(struct vg_lanes, labels), label_look);
+	fixture_before_write(head, offsetof(struct vg_lanes, labels), label_compare);
 	vgctl_intern(published);
 	ck_assert(whole);
 	munmap((void *)lanes, sizeof *lanes);

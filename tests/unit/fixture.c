@@ -167,7 +167,7 @@ void fixture_demo_names(struct fixture *fixture)
 static struct {
 	void *pages;
 	size_t bytes;
-	void (*look)(void);
+	void (*note)(void);
 } watched;
 
 static void on_write(int number, siginfo_t *info, void *context)
@@ -176,16 +176,16 @@ static void on_write(int number, siginfo_t *info, void *context)
 	if ((uintptr_t)info->si_addr - (uintptr_t)watched.pages >= watched.bytes)
 		signal(number, SIG_DFL);
 	else if (mprotect(watched.pages, watched.bytes, PROT_READ | PROT_WRITE) == 0)
-		watched.look();
+		watched.note();
 }
 
-void fixture_before_write(void *pages, size_t bytes, void (*look)(void))
+void fixture_before_write(void *pages, size_t bytes, void (*note)(void))
 {
 	struct sigaction action = { .sa_sigaction = on_write, .sa_flags = SA_SIGINFO };
 
 	watched.pages = pages;
 	watched.bytes = bytes;
-	watched.look = look;
+	watched.note = note;
 	ck_assert_int_eq(sigaction(SIGSEGV, &action, NULL), 0);
 	ck_assert_int_eq(mprotect(pages, bytes, PROT_READ), 0);
 }

@@ -54,9 +54,9 @@ void fixture_close(struct fixture *fixture);
  * loop of calls would take seconds. */
 size_t fixture_parts(const char *text, const char *part);
 
-/* Calls `look`, in a signal handler, before the first write to the mapped pages.  So a test sees what another process
+/* Calls `note`, in a signal handler, before the first write to the mapped pages.  So a test sees what another process
  * can see at the moment at which a count there changes. */
-void fixture_before_write(void *pages, size_t bytes, void (*look)(void));
+void fixture_before_write(void *pages, size_t bytes, void (*note)(void));
 
 /*
  * Opens the fixture and writes the profile that most tests use:
