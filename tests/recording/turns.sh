@@ -6,41 +6,58 @@ set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"
 
-# tracers PID COUNT: COUNT processes stop the process in turn, each for 5 ms.  When one releases the process, the next
-# waits for it already.  They end with their parent's pipe.  With one process, it stays.
+# tracers PID COUNT: COUNT processes stop the process in turn, each for 50 ms.  When one releases the process, the next
+# waits for it already.  They end with standard input.  One process alone stays.
 cat >tracers.c <<'EOF'
 #include <poll.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void turn(pid_t pid, bool stays)
+/* Waits until the descriptor has input; -1: none.  Ends the process when standard input ends. */
+static void input_wait(int fd, int wait_ms)
 {
-	struct pollfd end = { .fd = 0, .events = POLLIN };
+	struct pollfd polled[] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = fd, .events = POLLIN } };
 
+	poll(polled, 2, wait_ms);
+	if (polled[0].revents != 0)
+		_exit(0);
+}
+
+/* Lets the next tracer wait for the process, and holds it meanwhile. */
+static void turn(pid_t pid, int own, int next, int hold_ms)
+{
+	char token;
+
+	input_wait(own, -1);
+	if (read(own, &token, 1) != 1)
+		_exit(1);
 	while (ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0)
-		if (poll(&end, 1, 0) != 0)
-			_exit(0);
+		input_wait(-1, 0);
 	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
 	waitpid(pid, NULL, __WALL);
-	if (poll(&end, 1, stays ? -1 : 5) != 0)
-		_exit(0);
+	if (write(next, "", 1) != 1)
+		_exit(1);
+	input_wait(-1, hold_ms);
 	ptrace(PTRACE_DETACH, pid, NULL, NULL);
-	usleep(1000);                           /* the next one's turn */
 }
 
 int main(int argc, char **argv)
 {
-	pid_t pid = atoi(argv[1]);
-	int count = atoi(argv[2]);
+	pid_t pid = atoi(argv[argc - 2]);
+	int count = atoi(argv[argc - 1]), own = 0, ring[3][2];
 
-	for (int i = 1; i < count; i++)
+	for (int i = 0; i < count; i++)
+		if (pipe(ring[i]) != 0)
+			return 1;
+	if (write(ring[0][1], "", 1) != 1)
+		return 1;
+	for (int i = 1; i < count && own == 0; i++)
 		if (fork() == 0)
-			break;
+			own = i;
 	for (;;)
-		turn(pid, count == 1);
+		turn(pid, ring[own][0], ring[(own + 1) % count][1], count == 1 ? -1 : 50);
 }
 EOF
 $CC -O1 -o tracers tracers.c
