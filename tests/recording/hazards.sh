@@ -43,9 +43,8 @@ storm_recorded() {
 
 # The summary says "1 thread", and not "1 threads".  With too few descriptors vignetted fails.
 summary_and_descriptors() {
-	"$VIGNETTED" --duration 60 --rate 1 -o "$dir/one.vgp" -- sleep 0.1 2>"$dir/printed" ||
-		fail "$(cat "$dir/printed")"
-	grep -q ' of 1 thread,' "$dir/printed" || fail "$(cat "$dir/printed")"
+	recorded --duration 60 --rate 1 -o "$dir/one.vgp" -- sleep 0.1
+	grep -q ' of 1 thread,' "$dir/log.recorded" || fail "$(cat "$dir/log.recorded")"
 	sleep 1000 & busy=$!
 	pids="$pids $busy"
 	(
