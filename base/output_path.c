@@ -36,6 +36,17 @@ const char *vg_output_path_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+void vg_output_path_make_name(char *text)
+{
+	/* isalnum(3) depends on the locale. */
+	static const char kept[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-.";
+
+	for (char *at = text; *at != '\0'; at++) {
+		if (strchr(kept, *at) == NULL || (at == text && (*at == '-' || *at == '.')))
+			*at = '_';
+	}
+}
+
 int vg_output_path_directory(const char *path)
 {
 	char *name = strndup(path, (size_t)(vg_output_path_name(path) - path));

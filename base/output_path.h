@@ -11,6 +11,11 @@
 /* Returns the part of `path` after the last slash, as a pointer into `path`. */
 const char *vg_output_path_name(const char *path);
 
+/* Makes a file name of an untrusted text, in place: letters, digits, '_', '+', '-' and '.' stay, other bytes become '_',
+ * and so does a '-' or '.' at the start.  So the name is no option of a program that gets it by a pattern, no hidden
+ * file, and cannot control a terminal.  An empty text stays empty.  The caller bounds the length. */
+void vg_output_path_make_name(char *text);
+
 /* Returns an O_PATH descriptor of the path's directory, or a negative errno.  The descriptor stays valid after
  * chdir(2), chroot(2) or rename(2). */
 int vg_output_path_directory(const char *path);

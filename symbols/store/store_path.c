@@ -16,7 +16,7 @@ void vg_store_safe_name(const char *from, char *to)
 		unsigned char c = (unsigned char)from[i];
 
 		to[i] = from[i];
-		if (c == '/' || c < ' ' || c == 0x7f)
+		if (c == '/' || c < ' ' || c == 0x7f || (i == 0 && c == '-'))
 			to[i] = '_';
 	}
 	to[length] = '\0';

@@ -11,7 +11,8 @@
 #define VG_STORE_NAME_MAX 240   /* room for ".sym.part" within NAME_MAX */
 
 /* Writes a safe path component for an untrusted name to `to`, which has room for
- * VG_STORE_NAME_MAX + 1 characters. */
+ * VG_STORE_NAME_MAX + 1 characters.  Breakpad's tools look for the module's own name, so most bytes stay: only '/',
+ * control characters and a '-' at the start become '_'. */
 void vg_store_safe_name(const char *from, char *to);
 
 /*

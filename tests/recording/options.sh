@@ -27,6 +27,18 @@ ln -s /bin/sleep a-server
 timeout 120 "$VIGNETTED" -- ./a-server 0.1 2>log || fail "a command without -o: $(cat log)"
 [ "$(recorded | sed 's/[0-9][0-9]*/N/')" = sleep.N.vgp ] || fail "another name than the executable's: $(cat log)"
 [ "$(info "$(recorded)" program)" = a-server ] || fail "the program is not a-server"
+# The name of a program becomes no option, no hidden file, and no control of a terminal.
+mkdir names
+unsafe() {
+	cp /bin/sleep "names/$1"
+	(cd names && timeout 120 "$VIGNETTED" -- "./$1" 0.1) 2>log || fail "$1: $(cat log)"
+	[ "$(recorded | sed 's/\.[0-9]*\.vgp$//')" = "$2" ] && [ -f "names/$(recorded)" ] || fail "$1: not $2.N.vgp: $(cat log)"
+}
+unsafe '--checkpoint-action=exec=id>PWNED #' _-checkpoint-action_exec_id_PWNED__
+unsafe -oPWNED _oPWNED
+unsafe .hidden _hidden
+unsafe "$(printf 'a\033[31m\nb')" a__31m_b
+unsafe "$(printf '%0250d' 0)" "$(printf '%0200d' 0)"
 # A failure leaves no file.
 ls >before
 ! "$VIGNETTED" --pid 2147483647 2>log || fail "a process that does not exist is recorded"

@@ -14,6 +14,7 @@
 
 #include "base/option_table.h"
 #include "base/outfile.h"
+#include "base/output_path.h"
 #include "vignetted/policy/permission.h"
 #include "vignetted/serve/arguments.h"
 #include "vignetted/serve/output_name.h"
@@ -245,6 +246,24 @@ START_TEST(program_names)
 }
 END_TEST
 
+START_TEST(names_of_untrusted_texts)
+{
+	static const char *const cases[][2] = {
+		{ "redis-server", "redis-server" }, { "libstdc++.so.6", "libstdc++.so.6" }, { "a_B-9", "a_B-9" },
+		{ "-o", "_o" }, { "--", "_-" }, { ".", "_" }, { "..", "_." }, { ".hidden", "_hidden" },
+		{ "a b;c", "a_b_c" }, { "../a", "_._a" }, { "a\033[1m\n", "a__1m_" }, { "\xc3\xa4", "__" }, { "", "" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[40];
+
+		strcpy(text, cases[i][0]);
+		vg_output_path_make_name(text);
+		ck_assert_str_eq(text, cases[i][1]);
+	}
+}
+END_TEST
+
 /* ---- permissions ---- */
 
 START_TEST(permissions)
@@ -324,6 +343,7 @@ Suite *arguments_suite(void)
 	tcase_add_checked_fixture(tests, directory_enter, directory_leave);
 	tcase_add_test(tests, default_names);
 	tcase_add_test(tests, program_names);
+	tcase_add_test(tests, names_of_untrusted_texts);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

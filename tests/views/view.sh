@@ -183,6 +183,10 @@ for again in no yes; do
 	has err 'vgtool record: ./program.html: open it in a browser'
 	holds program.html 'it.title === "program"'
 done
+cp -- program "$(printf -- '-x\033[31m\nb')"
+exits 0 "$VGTOOL" record --view --no-pager --rate 500 -- "$(printf './-x\033[31m\nb')"
+has err 'vgtool record: ./_x__31m_b.html: open it in a browser'
+[ -f _x__31m_b.html ] || fail "no page for a program with a strange name"
 echo mine >touch.html
 exits 1 "$VGTOOL" record --view -- touch ran
 has err '--view: ./touch.html: exists, and vgtool has not written it'

@@ -12,8 +12,11 @@
 #include "vgtool/commands/view_page.h"
 #include "vgtool/run/browser.h"
 
-/* Writes the name of the process's executable to `room`, or "record" if it is unknown. */
-static const char *process_name(pid_t pid, char *room, size_t room_bytes)
+/* A file name has at most 255 bytes (NAME_MAX), and ".html" and ".part" are added. */
+enum { PROGRAM_BYTES = 200 };
+
+/* Reads the path of the process's executable, or "record" if it is unknown. */
+static void executable_read(pid_t pid, char *room, size_t room_bytes)
 {
 	static const char deleted[] = " (deleted)";
 	char path[64];
@@ -22,22 +25,24 @@ static const char *process_name(pid_t pid, char *room, size_t room_bytes)
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
 	bytes = readlink(path, room, room_bytes - 1);
 	if (bytes <= 0)
-		return "record";
+		bytes = snprintf(room, room_bytes, "record");
 	room[bytes] = '\0';
 	if ((size_t)bytes > sizeof deleted && strcmp(room + bytes - (sizeof deleted - 1), deleted) == 0)
 		room[(size_t)bytes - (sizeof deleted - 1)] = '\0';
-	return vg_output_path_name(room);
 }
 
 char *vg_record_view_path(const struct vg_record_options *options)
 {
-	char room[PATH_MAX], *path;
-	const char *name;
+	char room[PATH_MAX], name[PROGRAM_BYTES + 1], *path;
 
 	if (options->out != NULL)
 		return vg_view_page_path(options->out);
-	name = options->pids.count > 0 ? process_name(options->pids.items[0], room, sizeof room) :
-	       vg_output_path_name(options->command[0]);
+	if (options->pids.count > 0)
+		executable_read(options->pids.items[0], room, sizeof room);
+	else
+		snprintf(room, sizeof room, "%s", options->command[0]);
+	snprintf(name, sizeof name, "%.200s", vg_output_path_name(room));
+	vg_output_path_make_name(name);
 	return asprintf(&path, "./%s.html", name) >= 0 ? path : NULL;
 }
 

@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/utf8.h"
+#include "base/output_path.h"
 #include "vignetted/target/target.h"
 
 /* A file name has at most 255 bytes (NAME_MAX), and ".part" is added. */
@@ -28,7 +27,7 @@ int vg_output_name_open(struct vg_outfile *file, const char *directory, pid_t pi
 
 	vg_target_executable_name(pid, program);
 	snprintf(name, sizeof name, "%.200s", *program != '\0' ? program : "process");
-	vg_utf8_make_printable(name, strlen(name));
+	vg_output_path_make_name(name);
 	for (int i = 0; rc == -EEXIST && i < NAMES_MAX; i++) {
 		if (i == 0)
 			snprintf(path, sizeof path, "%.4095s%s%s.%d.vgp", directory ?: "", slash, name, pid);
