@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +16,14 @@
 static const uint64_t PIPE_MAX_BYTES = UINT64_C(4) << 30;
 static const unsigned char empty[1];
 
+/* Waits for a pipe that was opened with O_NONBLOCK: poll(2) also waits for the first writer, which read(2) does not. */
+static int pipe_wait(int fd)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+	return poll(&wait, 1, -1) >= 0 || errno == EINTR ? 0 : -errno;
+}
+
 static int pipe_read(struct vg_infile *file, int fd, struct vg_err *err)
 {
 	VG_ARRAY(unsigned char) bytes = { 0 };
@@ -22,10 +32,12 @@ static int pipe_read(struct vg_infile *file, int fd, struct vg_err *err)
 
 	while (rc == 0 && got > 0) {
 		rc = vg_array_reserve(&bytes, (size_t)64 * 1024);
+		if (rc == 0)
+			rc = pipe_wait(fd);
 		if (rc != 0)
 			break;
 		got = read(fd, bytes.items + bytes.count, bytes.capacity - bytes.count);
-		if (got < 0 && errno == EINTR)
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			got = 1;
 		else if (got < 0)
 			rc = -errno;
@@ -59,16 +71,30 @@ static int file_map(struct vg_infile *file, int fd, uint64_t length, struct vg_e
 	return 0;
 }
 
-int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err)
+int vg_regular_file_open(const char *path)
 {
-	bool standard = strcmp(path, "-") == 0;
+	int handle = open(path, O_PATH | O_CLOEXEC), fd = -EINVAL;
 	struct stat status;
-	int fd, rc;
+	char link[40];
 
-	*file = (struct vg_infile){ .path = standard ? "standard input" : path, .bytes = empty };
-	fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return vg_err_sys(err, -errno, "%s: cannot open", path);
+	if (handle < 0)
+		return -errno;
+	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode)) {
+		snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
+		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0)
+			fd = -errno;
+	}
+	close(handle);
+	return fd;
+}
+
+/* Takes ownership of fd, unless it is standard input. */
+static int contents_read(struct vg_infile *file, int fd, struct vg_err *err)
+{
+	struct stat status;
+	int rc;
+
 	if (fstat(fd, &status) != 0)
 		rc = vg_err_sys(err, -errno, "%s: cannot read", file->path);
 	else if (S_ISDIR(status.st_mode))
@@ -77,9 +103,28 @@ int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err)
 		rc = file_map(file, fd, (uint64_t)status.st_size, err);
 	else
 		rc = pipe_read(file, fd, err);
-	if (!standard)
+	if (fd != STDIN_FILENO)
 		close(fd);
 	return rc;
+}
+
+int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err)
+{
+	int fd = vg_regular_file_open(path);
+
+	*file = (struct vg_infile){ .path = path, .bytes = empty };
+	if (fd == -EINVAL)
+		return vg_err_set(err, fd, "%s: not a regular file", path);
+	return fd >= 0 ? contents_read(file, fd, err) : vg_err_sys(err, fd, "%s: cannot open", path);
+}
+
+int vg_infile_open_argument(struct vg_infile *file, const char *path, struct vg_err *err)
+{
+	bool standard = strcmp(path, "-") == 0;
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	*file = (struct vg_infile){ .path = standard ? "standard input" : path, .bytes = empty };
+	return fd >= 0 ? contents_read(file, fd, err) : vg_err_sys(err, -errno, "%s: cannot open", path);
 }
 
 void vg_infile_close(struct vg_infile *file)

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* All bytes of a file.  Regular files are mapped; pipes are read.  If another process shortens a mapped file, reading
+/* All bytes of a file that is read.  Regular files are mapped; pipes are read.  If another process shortens a mapped file, reading
  * the missing bytes raises SIGBUS. */
 struct vg_infile {
 	const char *path;            /* the caller's; "standard input" for "-" */
@@ -16,9 +16,22 @@ struct vg_infile {
 	bool mapped;
 };
 
-/* Opens a file; "-" is standard input.  Returns 0, or a negative errno with err set.  For a pipe with more than 4 GiB,
- * returns -EFBIG. */
+/*
+ * Opens a regular file for reading; follows links.  The type is known before open(2), which has effects on devices
+ * (a tape rewinds, a watchdog starts) and waits for the writer of a FIFO.  Paths that a file names (the debug file of
+ * a binary, an entry of a directory) are opened with this function.  The seccomp filter of the confined readers forbids
+ * open(2) without O_NONBLOCK, O_PATH or O_DIRECTORY, so that no library opens such a path itself.
+ *
+ * Returns a descriptor, which the caller owns; -EINVAL: another type of file; or another negative errno.
+ */
+int vg_regular_file_open(const char *path);
+
+/* Opens a regular file.  Returns 0, or a negative errno with err set. */
 int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err);
+
+/* Opens a file that the user has named: perhaps a pipe; "-" is standard input.  Returns 0, or a negative errno with err
+ * set.  For a pipe with more than 4 GiB, returns -EFBIG. */
+int vg_infile_open_argument(struct vg_infile *file, const char *path, struct vg_err *err);
 void vg_infile_close(struct vg_infile *file);
 
 #endif

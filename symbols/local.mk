@@ -29,6 +29,7 @@ symbols_libsymbols_a_SOURCES = \
 	symbols/cfi/cfi_rule.c symbols/cfi/cfi_rule.h \
 	symbols/dwarf/dwarf.c symbols/dwarf/dwarf.h \
 	symbols/dwarf/dwarf_companion.c symbols/dwarf/dwarf_companion.h \
+	symbols/dwarf/dwarf_dwo.c symbols/dwarf/dwarf_dwo.h \
 	symbols/dwarf/dwarf_emit.c symbols/dwarf/dwarf_emit.h \
 	symbols/dwarf/dwarf_file.c symbols/dwarf/dwarf_file.h \
 	symbols/dwarf/dwarf_language.c symbols/dwarf/dwarf_language.h \

@@ -234,6 +234,7 @@ both_tests = \
 	tests/symbols/servers.sh \
 	tests/symbols/store.sh \
 	tests/symbols/symbols_breakpad.sh \
+	tests/symbols/symbols_fifo.sh \
 	tests/symbols/symbols_languages.sh \
 	tests/views/annotate.sh \
 	tests/views/annotate_asm.sh \

@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 
+#include "symbols/dwarf/dwarf_dwo.h"
 #include "symbols/dwarf/dwarf_emit.h"
 #include "symbols/dwarf/dwarf_file.h"
 #include "symbols/dwarf/dwarf_language.h"
@@ -34,12 +35,8 @@ static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die 
 
 	/* In a split unit, the file number of an inlined call refers to the line table of the
 	 * skeleton (DWARF 5) or of the split unit (before DWARF 5).  libdw chooses the right table. */
-	if (rc == 0 && split != NULL) {
-		if (reader->split == NULL)
-			work_limit_extend(reader, dwarf_getelf(dwarf_cu_getdwarf(split->cu)));
-		if (dwarf_getsrcfiles(split, &files, &count) == 0)
-			vg_dwarf_set_files(reader, files, count);
-	}
+	if (rc == 0 && split != NULL && dwarf_getsrcfiles(split, &files, &count) == 0)
+		vg_dwarf_set_files(reader, files, count);
 	if (rc == 0)
 		rc = vg_dwarf_walk(reader, split != NULL ? split : unit);
 	if (rc == 0)
@@ -49,24 +46,23 @@ static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die 
 	return rc;
 }
 
-/* Reads a skeleton and its split unit.  `found` is the split unit if libdw has read it from a .dwo file.
- * Otherwise the tag of `found` is 0, and this function searches the package for the split unit. */
-static int skeleton_read(struct vg_dwarf_reader *reader, Dwarf_Die *skeleton, Dwarf_Die *found)
+/* Reads a skeleton and its split unit, which is in a file of its own or in the package. */
+static int skeleton_read(struct vg_dwarf_reader *reader, Dwarf_Die *skeleton)
 {
 	struct vg_dwarf_split split;
-	Dwarf_Die package_unit;
-	int rc;
+	Dwarf_Die unit;
+	int rc = vg_dwarf_dwo_find(&reader->companions->dwos, reader->debug, skeleton, &unit, &split);
 
-	if (dwarf_tag(found) != 0)
-		return unit_read(reader, skeleton, found);
-	rc = vg_dwarf_package_find(&reader->companions->package, reader->debug, skeleton, &package_unit,
-				   &split);
+	if (rc == 0)
+		work_limit_extend(reader, dwarf_getelf(dwarf_cu_getdwarf(unit.cu)));
+	else if (rc == -ENOENT)
+		rc = vg_dwarf_package_find(&reader->companions->package, reader->debug, skeleton, &unit, &split);
 	if (rc == -EBADMSG)
 		reader->symbols->bad_records++;
 	if (rc != 0)
 		return rc == -ENOMEM ? rc : unit_read(reader, skeleton, NULL);
 	reader->split = &split;
-	rc = unit_read(reader, skeleton, &package_unit);
+	rc = unit_read(reader, skeleton, &unit);
 	reader->split = NULL;
 	return rc;
 }
@@ -74,11 +70,11 @@ static int skeleton_read(struct vg_dwarf_reader *reader, Dwarf_Die *skeleton, Dw
 static int units_read(struct vg_dwarf_reader *reader)
 {
 	Dwarf_CU *unit = NULL, *next;
-	Dwarf_Die die, other;
+	Dwarf_Die die;
 	uint8_t type;
 	int rc;
 
-	while ((rc = dwarf_get_units(reader->dwarf, unit, &next, NULL, &type, &die, &other)) == 0) {
+	while ((rc = dwarf_get_units(reader->dwarf, unit, &next, NULL, &type, &die, NULL)) == 0) {
 		unit = next;
 		rc = vg_work_limit_use(&reader->work_limit, 1);
 		if (rc != 0)
@@ -89,7 +85,7 @@ static int units_read(struct vg_dwarf_reader *reader)
 			rc = unit_read(reader, &die, NULL);
 			break;
 		case DW_UT_skeleton:
-			rc = skeleton_read(reader, &die, &other);
+			rc = skeleton_read(reader, &die);
 			break;
 		default:
 			if (die.addr == NULL)

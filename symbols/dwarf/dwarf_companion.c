@@ -167,6 +167,7 @@ void vg_dwarf_companions_close(struct vg_dwarf_companions *companions)
 {
 	dwarf_end(companions->supplementary_dwarf);
 	elf_end(companions->placeholder);
+	vg_dwarf_dwos_close(&companions->dwos);
 	vg_dwarf_package_close(&companions->package);
 	vg_elf_image_close(&companions->supplementary);
 	vg_missing_file_free(&companions->missing_file);

@@ -4,11 +4,12 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbols/dwarf/dwarf_dwo.h"
 #include "symbols/dwarf/dwarf_package.h"
 
 /*
- * Further files that a debug file refers to: the supplementary file of dwz, and the package of
- * split DWARF.  Internal to symbols/.
+ * Further files that a debug file refers to: the supplementary file of dwz, and the files or the
+ * package of split DWARF.  Internal to symbols/.
  *
  *     struct vg_dwarf_companions companions = VG_DWARF_COMPANIONS_NONE;
  *     rc = vg_dwarf_companions_open(&companions, &image, &debug, search);
@@ -24,6 +25,7 @@ struct vg_dwarf_companions {
 	Dwarf *supplementary_dwarf;     /* owned; NULL if the debug file needs none */
 	struct vg_missing_file missing_file; /* the supplementary file, if it is needed and was not found */
 	Elf *placeholder;               /* owned; an empty file in place of a missing one */
+	struct vg_dwarf_dwos dwos;      /* the .dwo files of the units that were read */
 	struct vg_dwarf_package package; /* closed if there is none */
 };
 

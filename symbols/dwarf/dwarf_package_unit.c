@@ -19,7 +19,7 @@ static const struct column {
 };
 
 #define COLUMN_INFO 1
-#define COLUMN_RANGES 8         /* in version 5 */
+#define COLUMN_RANGES 8         /* in version 5; version 2 has no .debug_rnglists.dwo */
 
 /* A unit's contribution to a section; the whole section if the index has no column for the section. */
 static struct vg_elf_bytes contribution(const struct vg_dwarf_package *package, uint32_t row,
@@ -108,66 +108,25 @@ static int unit_elf_open(struct vg_dwarf_package *package, uint32_t row, Elf **e
 	return sections_restrict(package, row, *elf);
 }
 
-static uint64_t uint_attribute(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word word = 0;
-
-	if (dwarf_attr(die, name, &attribute) == NULL || dwarf_formudata(&attribute, &word) != 0)
-		return 0;
-	return word;
-}
-
-/* A section of the program, from the offset in the skeleton's attribute `base`. */
-static struct vg_elf_bytes program_bytes(const struct vg_elf_image *debug, const char *name,
-					 Dwarf_Die *skeleton, unsigned base)
-{
-	struct vg_elf_bytes bytes = vg_elf_section_bytes(debug, name);
-
-	vg_elf_skip(&bytes, uint_attribute(skeleton, base));
-	return bytes;
-}
-
-static void split_describe(const struct vg_dwarf_package *package, uint32_t row,
-			   const struct vg_elf_image *debug, Dwarf_Die *skeleton,
-			   struct vg_dwarf_split *split)
-{
-	Dwarf_Addr low;
-
-	split->base = dwarf_lowpc(skeleton, &low) == 0 ? low : 0;
-	split->info = contribution(package, row, COLUMN_INFO,
-				   vg_elf_section_bytes(&package->image, ".debug_info.dwo"));
-	if (split->version >= 5) {
-		split->addresses = program_bytes(debug, ".debug_addr", skeleton, DW_AT_addr_base);
-		split->ranges = contribution(package, row, COLUMN_RANGES,
-					     vg_elf_section_bytes(&package->image, ".debug_rnglists.dwo"));
-	} else {
-		split->addresses = program_bytes(debug, ".debug_addr", skeleton, DW_AT_GNU_addr_base);
-		split->ranges = program_bytes(debug, ".debug_ranges", skeleton, DW_AT_GNU_ranges_base);
-	}
-}
-
 int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_image *debug,
 			  Dwarf_Die *skeleton, Dwarf_Die *unit, struct vg_dwarf_split *split)
 {
 	const struct vg_dwarf_package_unit *units = package->units.items;
-	uint8_t address_bytes, offset_bytes;
-	Dwarf_Half version;
 	uint64_t id;
 	Dwarf_CU *first;
 	size_t count;
+	uint32_t row;
 	Dwarf *dwarf;
 	Elf *elf;
 	int rc;
 
-	if (package->units.count == 0 ||
-	    dwarf_cu_info(skeleton->cu, &version, NULL, NULL, NULL, &id, &address_bytes,
-			  &offset_bytes) != 0)
+	if (package->units.count == 0 || dwarf_cu_info(skeleton->cu, NULL, NULL, NULL, NULL, &id, NULL, NULL) != 0)
 		return -ENOENT;
 	count = vg_count_at_most(units, package->units.count, id, id);
 	if (count == 0 || units[count - 1].id != id)
 		return -ENOENT;
-	rc = unit_elf_open(package, units[count - 1].row, &elf);
+	row = units[count - 1].row;
+	rc = unit_elf_open(package, row, &elf);
 	if (rc != 0)
 		return rc;
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -176,8 +135,9 @@ int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_
 	package->dwarfs.items[package->dwarfs.count++] = dwarf;
 	if (dwarf_get_units(dwarf, NULL, &first, NULL, NULL, unit, NULL) != 0 || unit->addr == NULL)
 		return -EBADMSG;
-	*split = (struct vg_dwarf_split){ .version = version, .address_bytes = address_bytes,
-					  .offset_bytes = offset_bytes };
-	split_describe(package, units[count - 1].row, debug, skeleton, split);
-	return vg_elf_bytes_left(&split->info) > 0 && address_bytes > 0 ? 0 : -EBADMSG;
+	return vg_dwarf_split_describe(split, debug, skeleton,
+				       contribution(package, row, COLUMN_INFO,
+						    vg_elf_section_bytes(&package->image, ".debug_info.dwo")),
+				       contribution(package, row, COLUMN_RANGES,
+						    vg_elf_section_bytes(&package->image, ".debug_rnglists.dwo")));
 }

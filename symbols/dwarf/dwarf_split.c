@@ -4,6 +4,47 @@
 #include <dwarf.h>
 #include <errno.h>
 
+static uint64_t uint_attribute(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word word = 0;
+
+	if (dwarf_attr(die, name, &attribute) == NULL || dwarf_formudata(&attribute, &word) != 0)
+		return 0;
+	return word;
+}
+
+/* A section of the program, from the offset in the skeleton's attribute `base`. */
+static struct vg_elf_bytes program_bytes(const struct vg_elf_image *debug, const char *name,
+					 Dwarf_Die *skeleton, unsigned base)
+{
+	struct vg_elf_bytes bytes = vg_elf_section_bytes(debug, name);
+
+	vg_elf_skip(&bytes, uint_attribute(skeleton, base));
+	return bytes;
+}
+
+int vg_dwarf_split_describe(struct vg_dwarf_split *split, const struct vg_elf_image *debug, Dwarf_Die *skeleton,
+			    struct vg_elf_bytes info, struct vg_elf_bytes ranges)
+{
+	uint8_t address_bytes, offset_bytes;
+	Dwarf_Half version;
+	Dwarf_Addr low;
+
+	if (dwarf_cu_info(skeleton->cu, &version, NULL, NULL, NULL, NULL, &address_bytes, &offset_bytes) != 0 ||
+	    vg_elf_bytes_left(&info) == 0 || address_bytes == 0)
+		return -EBADMSG;
+	*split = (struct vg_dwarf_split){
+		.info = info, .ranges = ranges, .base = dwarf_lowpc(skeleton, &low) == 0 ? low : 0,
+		.version = version, .address_bytes = address_bytes, .offset_bytes = offset_bytes,
+		.addresses = program_bytes(debug, ".debug_addr", skeleton,
+					   version >= 5 ? DW_AT_addr_base : DW_AT_GNU_addr_base),
+	};
+	if (version < 5)
+		split->ranges = program_bytes(debug, ".debug_ranges", skeleton, DW_AT_GNU_ranges_base);
+	return 0;
+}
+
 /* The address with that index in .debug_addr.  Sets bytes->failed if there is none. */
 static uint64_t address_at(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes,
 			   uint64_t number)

@@ -9,6 +9,7 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "base/infile.h"
 #include "base/sorted.h"
 
 /* libelf allocates the size that a compression header claims.  Deflate compresses at most 1032:1,
@@ -173,12 +174,14 @@ static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum f
 
 static int file_open(const char *path, struct vg_err *err)
 {
-	/* O_NONBLOCK: open(2) must not wait for the writer of a FIFO. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = vg_regular_file_open(path);
 
-	return fd >= 0 ? fd : vg_err_sys(err, -errno, "%s: cannot open", path);
+	if (fd == -EINVAL)
+		return vg_err_set(err, fd, "%s: not a regular file", path);
+	return fd >= 0 ? fd : vg_err_sys(err, fd, "%s: cannot open", path);
 }
 
+/* Files that others have opened are checked, too. */
 static int regular_file_measure(int fd, const char *path, uint64_t *file_bytes, struct vg_err *err)
 {
 	struct stat status;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "symbols/store/store_path.h"
 #include "symbols/table/debug_id.h"
 
@@ -45,14 +46,14 @@ enum module_match {
 static enum module_match module_match_read(const struct search *search, const char *path)
 {
 	char line[4096], id[sizeof line];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = vg_regular_file_open(path);
 	FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
 	enum module_match module_match = MATCH_NO_FILE;
 
 	if (stream == NULL) {
 		if (fd >= 0)
 			close(fd);
-		return errno == EACCES || errno == EPERM || errno == ELOOP || errno == EIO ?
+		return fd == -EACCES || fd == -EPERM || fd == -ELOOP || fd == -EIO ?
 		       MATCH_UNREADABLE : MATCH_NO_FILE;
 	}
 	for (int i = 0; i < 2 && module_match != MATCH_YES && fgets(line, sizeof line, stream) != NULL;

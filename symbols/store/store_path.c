@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/infile.h"
+
 void vg_store_safe_name(const char *from, char *to)
 {
 	size_t length = strnlen(from, VG_STORE_NAME_MAX);
@@ -50,14 +52,14 @@ static uint64_t text_rank(const char *text, size_t length)
 
 uint64_t vg_store_rank(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = vg_regular_file_open(path);
 	struct stat status;
 	uint64_t rank = 0;
 	void *text;
 
 	if (fd < 0)
-		return errno == EACCES || errno == EPERM || errno == ELOOP || errno == EIO;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+		return fd == -EACCES || fd == -EPERM || fd == -ELOOP || fd == -EIO;
+	if (fstat(fd, &status) == 0 && status.st_size > 0) {
 		text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (text != MAP_FAILED) {
 			rank = text_rank(text, (size_t)status.st_size);

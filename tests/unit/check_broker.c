@@ -82,7 +82,8 @@ static int removed_open(const char *name)
 /* Writes an index that says what the process can do.  Fails if there is one already: a second call is an error. */
 static int index_update(const char *store, const char *path, struct vg_err *err)
 {
-	int other = open("module", O_RDONLY), forbidden = socket(AF_UNIX, SOCK_STREAM, 0), input = open(store, O_RDONLY);
+	int other = open("module", O_RDONLY | O_NONBLOCK), input = open(store, O_RDONLY | O_NONBLOCK);
+	int forbidden = socket(AF_UNIX, SOCK_STREAM, 0);
 	int fd = openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL, 0600);
 
 	(void)err;

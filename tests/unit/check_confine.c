@@ -111,6 +111,7 @@ static const char MEMORY[] = "use memory that cannot be executed";
 static const char OUTPUTS[] = "make, read, write, rename and remove files in the directory of the output";
 /* What is not allowed. */
 static const char OTHER_FILES[] = "read another file";
+static const char WAITS[] = "wait in open(2) for the other end of a FIFO";
 static const char WRITES[] = "open a file for writing, or make, rename or remove one";
 static const char MODES[] = "make a file that can be executed or that others can use, or a sticky or set-ID directory";
 static const char ATTRIBUTES[] = "change a file's owner, mode, times or attributes, or make a link or device";
@@ -125,11 +126,13 @@ static const char KERNEL[] = "reach other parts of the kernel";
 static const char ABI[] = "make a system call by another ABI";
 
 static const struct attempt attempts[] = {
-	{ READS, "openat", SYS_openat, { AT, PATH("input"), O_RDONLY | O_CLOEXEC | O_NOCTTY }, 0, 0 },
+	{ READS, "openat, to examine", SYS_openat, { AT, PATH("input"), O_PATH }, 0, 0 },
+	{ WAITS, "openat", SYS_openat, { AT, PATH("input"), O_RDONLY | O_CLOEXEC | O_NOCTTY }, EPERM, EPERM },
 	{ READS, "openat, nonblocking", SYS_openat, { AT, PATH("input"), O_RDONLY | O_NONBLOCK }, 0, 0 },
 #ifdef SYS_open
-	{ READS, "open", SYS_open, { PATH("input"), O_RDONLY }, 0, 0 },
-	{ OTHER_FILES, "open", SYS_open, { PATH("other"), O_RDONLY }, LANDLOCK, LANDLOCK },
+	{ READS, "open, nonblocking", SYS_open, { PATH("input"), O_RDONLY | O_NONBLOCK }, 0, 0 },
+	{ WAITS, "open", SYS_open, { PATH("input"), O_RDONLY }, EPERM, EPERM },
+	{ OTHER_FILES, "open", SYS_open, { PATH("other"), O_RDONLY | O_NONBLOCK }, LANDLOCK, LANDLOCK },
 	{ WRITES, "open", SYS_open, { PATH("out/there"), O_WRONLY }, EPERM, EPERM },
 	{ WRITES, "open, to create", SYS_open, { PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 0600 }, EPERM, EPERM },
 	{ WRITES, "creat", SYS_creat, { PATH("out/new"), 0600 }, EPERM, EPERM },
@@ -142,9 +145,9 @@ static const struct attempt attempts[] = {
 	{ MODES, "mkdir, sticky", SYS_mkdir, { PATH("out/new"), 01777 }, EPERM, EPERM },
 	{ WRITES, "mkdir elsewhere", SYS_mkdir, { PATH("elsewhere/new"), 0700 }, EPERM, LANDLOCK },
 #endif
-	{ OTHER_FILES, "openat", SYS_openat, { AT, PATH("other"), O_RDONLY }, LANDLOCK, LANDLOCK },
-	{ OTHER_FILES, "openat, a directory", SYS_openat, { AT, PATH("elsewhere"), O_RDONLY | O_DIRECTORY },
-	  LANDLOCK, LANDLOCK },
+	{ OTHER_FILES, "openat", SYS_openat, { AT, PATH("other"), O_RDONLY | O_NONBLOCK }, LANDLOCK, LANDLOCK },
+	{ OTHER_FILES, "openat, a directory", SYS_openat,
+	  { AT, PATH("elsewhere"), O_RDONLY | O_NONBLOCK | O_DIRECTORY }, LANDLOCK, LANDLOCK },
 	{ OTHER_FILES, "openat2", SYS_openat2, { AT, PATH("input"), 0, 0 }, EPERM, EPERM },
 	{ WRITES, "openat, to write", SYS_openat, { AT, PATH("input"), O_WRONLY }, EPERM, LANDLOCK },
 	{ WRITES, "openat, for both", SYS_openat, { AT, PATH("input"), O_RDWR }, EPERM, LANDLOCK },
@@ -434,7 +437,7 @@ END_TEST
 /* This test also runs in a build with sanitizers. The others do not: vgtool is not confined in that build. */
 START_TEST(reading_and_writing_is_allowed)
 {
-	const long reads[6] = { AT, PATH("input"), O_RDONLY };
+	const long reads[6] = { AT, PATH("input"), O_RDONLY | O_NONBLOCK };
 	const long makes[6] = { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 0600 };
 
 	paths_restore();

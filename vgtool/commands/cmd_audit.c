@@ -197,7 +197,7 @@ int cmd_audit(int argc, char **argv)
 	audit.json = is_json ? &json : NULL;
 	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
-	if (vg_infile_open(&audit.file, argv[optind], &err) != 0)
+	if (vg_infile_open_argument(&audit.file, argv[optind], &err) != 0)
 		return vg_command_fail(argv[0], &err);
 	if (audit.json != NULL) {
 		vg_json_open(&json, stdout);

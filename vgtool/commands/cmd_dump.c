@@ -305,7 +305,7 @@ int cmd_dump(int argc, char **argv)
 		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
-	if (vg_infile_open(&dump.file, argv[optind], &err) != 0)
+	if (vg_infile_open_argument(&dump.file, argv[optind], &err) != 0)
 		return vg_command_fail(argv[0], &err);
 	vg_json_open(&dump.json, stdout);
 	rc = vg_record_filter_open(&dump.filter, &dump.file);

@@ -218,7 +218,7 @@ static void profile_write(struct request *request, size_t number)
 	struct vg_command_profile opened = { 0 };
 	const char *path = request->paths[number];
 	struct vg_err err;
-	int rc = vg_infile_open(&opened.file, path, &err);
+	int rc = vg_infile_open_argument(&opened.file, path, &err);
 
 	/* The first reading has reported the damage. */
 	if (rc == 0)

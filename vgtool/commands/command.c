@@ -165,7 +165,7 @@ enum vg_exit vg_command_open(const char *command, const char *path, struct vg_co
 	struct vg_err err;
 
 	*opened = (struct vg_command_profile){ 0 };
-	if (vg_infile_open(&opened->file, path, &err) != 0 ||
+	if (vg_infile_open_argument(&opened->file, path, &err) != 0 ||
 	    vg_profile_read(&opened->profile, &opened->file, &err) != 0) {
 		vg_command_fail(command, &err);
 		return VG_EXIT_FAILED;

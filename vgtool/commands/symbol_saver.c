@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/output/text.h"
 #include "vgtool/run/workers.h"
@@ -18,7 +19,7 @@ enum { CPU_SECONDS_MAX = 1800 };
 /* Also true for a file that cannot be opened or read: the reader will report the error. */
 static bool may_be_elf(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = vg_regular_file_open(path);
 	char magic[SELFMAG];
 	ssize_t got;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/build_id.h"
+#include "base/infile.h"
 #include "symbols/binary.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store.h"
@@ -174,7 +175,7 @@ static int store_code_find(struct vg_symbol_finder *finder, const unsigned char 
 				  build_id_bytes, &source->path, &has_code);
 	if (rc != 0)
 		return rc;
-	source->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	source->fd = vg_regular_file_open(source->path);
 	if (source->fd >= 0)
 		return source_check(source, build_id, build_id_bytes, code);
 	vg_symbol_source_free(source);

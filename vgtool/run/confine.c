@@ -211,8 +211,12 @@ static const struct rule rules_always[] = {
 	/* free(3) uses MADV_DONTNEED.  MADV_SEQUENTIAL is for files that are read once from start to end. */
 	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_DONTNEED) } },
 	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_SEQUENTIAL) } },
-	{ SCMP_SYS(open), 1, { MASKED(1, OPENING, O_RDONLY) } },
-	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDONLY) } },
+	/* Reading: vg_regular_file_open(), vg_infile_open_argument() and opendir(3).  A library that opens a path by
+	 * itself would wait for the writer of a FIFO. */
+	{ SCMP_SYS(open), 1, { MASKED(1, OPENING | O_NONBLOCK, O_RDONLY | O_NONBLOCK) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING | O_NONBLOCK, O_RDONLY | O_NONBLOCK) } },
+	{ SCMP_SYS(open), 1, { MASKED(1, OPENING | O_PATH, O_PATH) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING | O_PATH, O_PATH) } },
 	/* isatty(3); newer C libraries use TCGETS2. */
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, TCGETS) } },
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, TCGETS2) } },
@@ -243,8 +247,10 @@ static const struct rule rules_removing[] = {
 	{ SCMP_SYS(unlinkat), 1, { EQUAL(2, AT_REMOVEDIR) } },
 };
 
-/* The C library reads the limit of the stack, and must not change it. */
+/* The C library reads the limit of the stack, and must not change it.  The program opens its files as it likes. */
 static const struct rule rules_executing[] = {
+	{ SCMP_SYS(open), 1, { MASKED(1, OPENING, O_RDONLY) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDONLY) } },
 	{ SCMP_SYS(prlimit64), 1, { EQUAL(2, 0) } },
 };
 

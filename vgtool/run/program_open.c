@@ -2,16 +2,15 @@
 #include "vgtool/run/program_open.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/infile.h"
 
 static bool has_type(int fd, bool may_be_relocatable)
 {
@@ -26,34 +25,28 @@ static bool has_type(int fd, bool may_be_relocatable)
 }
 
 /* On overlayfs and btrfs, /proc/PID/maps has another device than stat(2), but the same inode. */
-static bool has_identity(int handle, const struct stat *status, const struct vg_file_identity *identity)
+static bool has_identity(int fd, const struct stat *status, const struct vg_file_identity *identity)
 {
 	struct statfs system;
 
 	if (status->st_ino != identity->inode)
 		return false;
 	return status->st_dev == identity->device ||
-	       (fstatfs(handle, &system) == 0 &&
+	       (fstatfs(fd, &system) == 0 &&
 		(system.f_type == OVERLAYFS_SUPER_MAGIC || system.f_type == BTRFS_SUPER_MAGIC));
 }
 
 static int file_open(const char *path, const struct vg_file_identity *identity, bool may_be_relocatable)
 {
-	int handle = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	int fd = vg_regular_file_open(path);
 	struct stat status;
-	char link[64];
 
-	if (handle < 0)
+	if (fd < 0)
 		return -1;
-	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode) &&
-	    (identity == NULL || has_identity(handle, &status, identity))) {
-		snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
-		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	}
-	close(handle);
-	if (fd >= 0 && !has_type(fd, may_be_relocatable)) {
+	if ((identity != NULL && (fstat(fd, &status) != 0 || !has_identity(fd, &status, identity))) ||
+	    !has_type(fd, may_be_relocatable)) {
 		close(fd);
-		fd = -1;
+		return -1;
 	}
 	return vg_descriptor_raise(fd);
 }

@@ -37,16 +37,13 @@ static bool is_source_of(const char *path, const char *directory)
 /* Returns 0, -ENOMEM, or -ENOENT if there is no such regular file that can be read. */
 static int path_open(struct vg_source *source, const char *directory, const char *name)
 {
-	struct stat status;
 	struct vg_err err;
 
 	if (asprintf(&source->path, "%s/%s", directory, name) < 0) {
 		source->path = NULL;
 		return -ENOMEM;
 	}
-	/* The open(2) of a FIFO would wait for a writer. */
-	if (stat(source->path, &status) == 0 && S_ISREG(status.st_mode) && is_source_of(source->path, directory) &&
-	    vg_infile_open(&source->file, source->path, &err) == 0)
+	if (is_source_of(source->path, directory) && vg_infile_open(&source->file, source->path, &err) == 0)
 		return 0;
 	free(source->path);
 	source->path = NULL;
