@@ -14,6 +14,9 @@
  * smaller, their headers would take more space. */
 enum { CHUNK_FULL_BYTES = 64 * 1024 };
 
+/* Below the size limit, this much is left for the end record: a reason and some twenty counts. */
+enum { END_MAX_BYTES = 2048 };
+
 static uint64_t time_us(uint64_t time_ns)
 {
 	return time_ns / 1000;
@@ -73,12 +76,22 @@ static void record_begin(struct vg_writer *writer, enum vg_record kind, size_t f
 {
 	if (writer->buffer.size == 0)
 		chunk_begin(writer);
+	writer->record_at = writer->buffer.size;
 	msgpack_pack_array(&writer->packer, fields + 1);
 	pack_uint(writer, kind);
 }
 
+/* Keeps the record, unless the file would become larger than its limit.  After a record that was left out, all others
+ * are, too, because they may refer to it. */
 static int record_end(struct vg_writer *writer)
 {
+	if (writer->limit_bytes != 0 &&
+	    writer->file_bytes + writer->buffer.size + END_MAX_BYTES > writer->limit_bytes)
+		writer->is_over = true;
+	if (writer->is_over) {
+		writer->buffer.size = writer->record_at;
+		writer->records_left_out++;
+	}
 	if (writer->failed == 0 && writer->buffer.size >= CHUNK_FULL_BYTES)
 		vg_writer_flush(writer);
 	return writer->failed;
@@ -404,6 +417,11 @@ int vg_writer_jit_code(struct vg_writer *writer, uint64_t address, uint64_t size
 {
 	if (writer->sink != NULL)
 		return 0;
+	/* The process chooses these names.  They leave the reserve to the last records. */
+	if (vg_writer_full(writer)) {
+		writer->records_left_out++;
+		return writer->failed;
+	}
 	record_begin(writer, VG_RECORD_JIT_CODE, 3);
 	pack_uint(writer, address);
 	pack_uint(writer, size_bytes);

@@ -33,7 +33,10 @@ struct vg_writer_thread {
 struct vg_writer {
 	int fd;                      /* the caller's */
 	uint64_t limit_bytes;        /* size limit of the file; 0: none */
-	uint64_t file_bytes;         /* bytes written to the file */
+	uint64_t file_bytes;         /* bytes written to the file; at most limit_bytes */
+	size_t record_at;            /* where the current record begins in the buffer */
+	bool is_over;                /* a record was left out because of the limit */
+	uint64_t records_left_out;   /* because of the limit */
 	uint32_t sequence;           /* of the current chunk */
 	bool appends;                /* the descriptor has O_APPEND */
 	int failed;                  /* negative errno of the first failure, or 0 */
@@ -150,7 +153,8 @@ int vg_writer_copy(struct vg_writer *writer, const void *record, size_t length);
 /* Writes that records are missing here, because `bytes` bytes were damaged. */
 int vg_writer_gap(struct vg_writer *writer, uint64_t bytes);
 
-/* True if the size limit leaves room only for the end record. */
+/* True if the size limit leaves room only for the last records: rests of weights, ends of threads, statistics, and the
+ * end record.  The caller then ends the recording.  If it writes on, records are left out. */
 enum { VG_WRITER_RESERVE_BYTES = 16 * 1024 };
 bool vg_writer_full(const struct vg_writer *writer);
 

@@ -26,7 +26,7 @@ static void files_make(void)
 		abort();
 }
 
-/* True if each name's code may contain one of the addresses, and does not overlap the code of the next name. */
+/* True if each name's code contains one of the addresses, and does not overlap the code of the next name. */
 static bool code_is_good(const struct vg_profile *profile, const uint64_t addresses[ADDRESSES])
 {
 	for (size_t i = 0; i < profile->jit_code.count; i++) {
@@ -34,7 +34,7 @@ static bool code_is_good(const struct vg_profile *profile, const uint64_t addres
 		bool is_needed = false;
 
 		for (size_t at = 0; at < ADDRESSES; at++)
-			is_needed = is_needed || addresses[at] >= code->address;
+			is_needed = is_needed || addresses[at] - code->address < code->size_bytes;
 		if (!is_needed || (i > 0 && code->address - code[-1].address < code[-1].size_bytes) ||
 		    (i > 0 && code->address == code[-1].address))
 			return false;

@@ -87,6 +87,10 @@ own_files() {
 	start "$top/jit"
 	{ head -c 3000000 /dev/zero | tr '\0' x; printf '\n10 10 \0zero\n%s behind' "$line"; } >"$map"
 	recorded "a long line" behind 0
+	# Many names for the same code: the latest counts, and only one is in the profile.
+	start "$top/jit"
+	{ seq -f "10000000 1000 before%.0f" 100000; seq -f "fffff0%.0f 1000 overlapping" 0 9; echo "$line latest"; } >"$map"
+	recorded "many names" latest 0
 }
 
 # Files of other users; and a file that is mounted at that path in the process's own mount namespace.

@@ -13,6 +13,58 @@
 enum { MS = 1000000 };
 static struct fixture fixture;
 
+enum { SIZE_LIMIT_BYTES = 65536 };
+
+static void names_fill(struct vg_writer *writer)
+{
+	vg_writer_jit_code(writer, 0x7000, 1, "a name that a hostile process has made quite long");
+}
+
+static void samples_fill(struct vg_writer *writer)
+{
+	static uint32_t stack = 100;
+
+	vg_writer_stack(writer, stack, VG_STACK_ROOTS, 0, stack, VG_FOUND_BY_CFI);
+	vg_writer_sample(writer, &(struct vg_writer_sample){ .count = 1, .stack = stack++, .time_ns = 5 * MS });
+}
+
+static void threads_fill(struct vg_writer *writer)
+{
+	vg_writer_thread_end(writer, 1, 4 * MS);
+}
+
+static void labels_fill(struct vg_writer *writer)
+{
+	static char label[VG_LABEL_MAX_BYTES];
+
+	vg_writer_label(writer, 1, label, sizeof label);
+}
+
+/* Whoever writes, and whatever: the file does not pass its limit, is whole, and has its end record. Names of JIT code
+ * leave the reserve to others. */
+START_TEST(size_limit_is_kept)
+{
+	static void (*const fills[])(struct vg_writer *) = { names_fill, samples_fill, threads_fill, labels_fill };
+
+	fixture_demo(&fixture);
+	fixture.writer.limit_bytes = SIZE_LIMIT_BYTES;
+	for (int i = 0; i < 20000; i++) {
+		fills[_i](&fixture.writer);
+		if (vg_writer_full(&fixture.writer))
+			samples_fill(&fixture.writer);
+	}
+	ck_assert_int_eq(fixture.writer.failed, 0);
+	ck_assert_uint_gt(fixture.writer.records_left_out, 1000);
+	fixture_read(&fixture, false);
+	ck_assert_uint_le(fixture.writer.file_bytes, SIZE_LIMIT_BYTES);
+	ck_assert_uint_gt(fixture.writer.file_bytes, SIZE_LIMIT_BYTES - 4096);
+	ck_assert_uint_eq(fixture.profile.damage.count, 0);
+	ck_assert_uint_ne(fixture.profile.end_reason, VG_NONE);
+	ck_assert_uint_gt(fixture.profile.samples.count, 5);
+	fixture_close(&fixture);
+}
+END_TEST
+
 static const char *text(uint32_t string)
 {
 	return vg_profile_text(&fixture.profile, string);
@@ -564,6 +616,7 @@ Suite *profile_suite(void)
 	TCase *cases = tcase_create("profile");
 
 	tcase_add_test(cases, round_trip);
+	tcase_add_loop_test(cases, size_limit_is_kept, 0, 4);
 	tcase_add_test(cases, kernel_symbols);
 	tcase_add_test(cases, truncated_anywhere);
 	tcase_add_test(cases, any_bit_flipped);

@@ -202,6 +202,7 @@ static int stats_write(struct vg_recording *recording, const struct vg_events_pr
 		{ "modules_over_limit", counts->modules_over },
 		{ "modules_unindexed", counts->modules_unindexed },
 		{ "names_truncated", recorder->writer.names_truncated },
+		{ "records_left_out", recorder->writer.records_left_out },
 		{ VG_PERF_MAP_STATISTIC, recording->perf_map.unread_bytes },
 		{ "stack_tables", recorder->stacks_generation + UINT64_C(1) },
 		{ "syncs", recording->disk.syncs },

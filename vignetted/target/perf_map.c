@@ -15,10 +15,10 @@ enum { LINES_MAX = 4 * 1000 * 1000, LINE_MAX_BYTES = VG_NAME_MAX_BYTES + 64 };
  * handles no signals meanwhile.  For comparison: node writes 4 MB for 50,000 functions, and 0.4 MB for npm. */
 enum { MAP_MAX_BYTES = 256 << 20 };
 
-/* One line.  JIT compilers reuse addresses: of two lines for an address the later one is valid. */
+/* One line.  JIT compilers reuse addresses: of the lines for an address the latest one is valid. */
 struct piece {
 	uint64_t start, size;
-	uint32_t line, name;
+	uint32_t name;
 };
 
 struct reading {
@@ -118,8 +118,8 @@ static int by_address(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Whether a sample was in the range. */
-static bool is_wanted(const struct reading *reading, uint64_t start, uint64_t size)
+/* The index of the first address from `start` on. */
+static size_t address_at(const struct reading *reading, uint64_t start)
 {
 	size_t low = 0, high = reading->address_count;
 
@@ -131,7 +131,12 @@ static bool is_wanted(const struct reading *reading, uint64_t start, uint64_t si
 		else
 			high = middle;
 	}
-	return low < reading->address_count && reading->addresses[low] - start < size;
+	return low;
+}
+
+static bool is_within(const struct reading *reading, size_t at, uint64_t start, uint64_t size)
+{
+	return at < reading->address_count && reading->addresses[at] - start < size;
 }
 
 bool vg_perf_map_may_name(uint32_t module, enum vg_found_by found)
@@ -139,16 +144,16 @@ bool vg_perf_map_may_name(uint32_t module, enum vg_found_by found)
 	return module == VG_NONE && found != VG_FOUND_BY_SYSTEM_CALL;
 }
 
-static int line_keep(struct reading *reading, char *line, uint32_t number)
+static int line_keep(struct reading *reading, char *line)
 {
-	struct piece piece = { .line = number };
+	struct piece piece;
 	char *at, *name;
 
 	piece.start = strtoull(line, &at, 16);
 	if (at == line || *at != ' ')
 		return 0;
 	piece.size = strtoull(at, &name, 16);
-	if (name == at || *name != ' ' || !is_wanted(reading, piece.start, piece.size))
+	if (name == at || *name != ' ' || !is_within(reading, address_at(reading, piece.start), piece.start, piece.size))
 		return 0;
 	if (vg_intern_string(&reading->names, name + 1, &piece.name) < 0)
 		return -ENOMEM;
@@ -176,40 +181,72 @@ static uint64_t lines_read(struct reading *reading, FILE *file)
 		line[length] = '\0';
 		length = 0;
 		/* If memory is short, the names that were read up to then are written. */
-		rc = line_keep(reading, line, number++);
+		rc = line_keep(reading, line);
+		number++;
 	}
 	return bytes;
 }
 
-static int by_start(const void *left, const void *right)
+/* Sets valid[] to the index of the latest piece that contains each address, or to VG_NONE.  From the last piece to the
+ * first: next[] leads to the next address that has no piece yet, so that the work is nearly linear, however the pieces
+ * overlap. */
+static void pieces_choose(const struct reading *reading, uint32_t *valid, uint32_t *next)
 {
-	const struct piece *a = left, *b = right;
+	for (size_t i = 0; i <= reading->address_count; i++) {
+		valid[i] = VG_NONE;
+		next[i] = (uint32_t)i;
+	}
+	for (size_t i = reading->pieces.count; i-- > 0;) {
+		const struct piece *piece = &reading->pieces.items[i];
+		size_t at = address_at(reading, piece->start);
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->line < b->line ? -1 : a->line > b->line;
+		for (;;) {
+			while (next[at] != at) {
+				next[at] = next[next[at]];
+				at = next[at];
+			}
+			if (!is_within(reading, at, piece->start, piece->size))
+				break;
+			valid[at] = (uint32_t)i;
+			next[at] = (uint32_t)at + 1;
+		}
+	}
 }
 
-/* If several lines have the same start, only the latest is written.  A range ends at the latest where the next
- * range begins. */
-static int pieces_write(struct reading *reading, struct vg_writer *writer)
+/* Writes at most one name for each address.  Names do not overlap. */
+static int names_write(const struct reading *reading, const uint32_t *valid, struct vg_writer *writer)
 {
-	size_t count = reading->pieces.count;
+	uint64_t end = 0;                /* of the previous name */
 	int rc = 0;
 
-	if (count > 0)
-		qsort(reading->pieces.items, count, sizeof *reading->pieces.items, by_start);
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		const struct piece *piece = &reading->pieces.items[i];
-		uint64_t size = piece->size;
+	for (size_t at = 0, after; rc == 0 && at < reading->address_count; at = after) {
+		const struct piece *piece;
+		uint64_t begin;
 
-		if (i + 1 < count && piece[1].start == piece->start)
+		for (after = at + 1; after < reading->address_count && valid[after] == valid[at];)
+			after++;
+		if (valid[at] == VG_NONE)
 			continue;
-		if (i + 1 < count && piece[1].start - piece->start < size)
-			size = piece[1].start - piece->start;
-		rc = vg_writer_jit_code(writer, piece->start, size,
-					vg_intern_text(&reading->names, piece->name));
+		piece = &reading->pieces.items[valid[at]];
+		begin = piece->start > end ? piece->start : end;
+		end = piece->start + piece->size < piece->start ? UINT64_MAX : piece->start + piece->size;
+		if (after < reading->address_count && reading->addresses[after] < end)
+			end = reading->addresses[after];
+		rc = vg_writer_jit_code(writer, begin, end - begin, vg_intern_text(&reading->names, piece->name));
 	}
+	return rc;
+}
+
+static int pieces_write(const struct reading *reading, struct vg_writer *writer)
+{
+	uint32_t *valid = malloc(2 * (reading->address_count + 1) * sizeof *valid);
+	int rc;
+
+	if (valid == NULL)
+		return -ENOMEM;
+	pieces_choose(reading, valid, valid + reading->address_count + 1);
+	rc = names_write(reading, valid, writer);
+	free(valid);
 	return rc;
 }
 

@@ -30,8 +30,9 @@ void vg_perf_map_close(struct vg_perf_map *map);
  * number as its address. */
 bool vg_perf_map_may_name(uint32_t module, enum vg_found_by found);
 
-/* Sorts the addresses, reads the file, and writes the names of all code that contains one of the addresses.  Returns 0
- * or the writer's error.  If there is no file, returns 0, too. */
+/* Sorts the addresses, reads the file, and writes the names of all code that contains one of the addresses: at most one
+ * name for each address, from the latest line that contains it.  Returns 0, -ENOMEM or the writer's error.  If there is
+ * no file, returns 0, too. */
 int vg_perf_map_write(struct vg_perf_map *map, uint64_t *addresses, size_t count, struct vg_writer *writer);
 
 #endif
