@@ -178,13 +178,55 @@ START_TEST(candidates_in_order)
 	uint32_t next = 0;
 	char *path;
 
-	expect_next("module", &next, "module", "/module");
 	expect_next("module", &next, "debug", "/ab/010203.debug");
+	expect_next("module", &next, "module", "/module");
 	ck_assert_int_eq(ask("module", &next, &path), -ENOENT);
 	next = 0;
 	expect_next("offered", &next, "offered", "/gone/offered");
 	next = UINT32_MAX;
 	ck_assert_int_eq(ask("module", &next, &path), -ENOENT);
+}
+END_TEST
+
+/* Another user can put a file with any build id into the working directory. */
+START_TEST(files_of_other_users_are_not_sent)
+{
+	uint32_t next = 0;
+
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(chown("module", 65534, 65534), 0);
+	expect_no_file("module");
+	ck_assert_int_eq(chown("module", 0, 0), 0);
+	expect_next("module", &next, "debug", "/ab/010203.debug");
+	expect_next("module", &next, "module", "/module");
+}
+END_TEST
+
+/* sudo(8) may keep another user's HOME. */
+START_TEST(cache_of_another_user_is_not_used)
+{
+	char *path;
+
+	ck_assert_int_eq(vg_cache_directory(&path), 0);
+	ck_assert_ptr_nonnull(path);
+	free(path);
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(mkdir("home", 0755) | chown("home", 65534, 65534), 0);
+	setenv("XDG_CACHE_HOME", "relative", 1);
+	for (int i = 0; i < 2; i++) {
+		char home[sizeof directory + 10];
+
+		snprintf(home, sizeof home, "%s/%s", directory, i == 0 ? "home" : "home/new");
+		setenv("HOME", home, 1);
+		ck_assert_int_eq(vg_cache_directory(&path), 0);
+		ck_assert_ptr_null(path);
+	}
+	setenv("HOME", "/new", 1);
+	ck_assert_int_eq(vg_cache_directory(&path), 0);
+	ck_assert_str_eq(path, "/new/.cache/vignette");
+	free(path);
 }
 END_TEST
 
@@ -598,6 +640,8 @@ Suite *broker_suite(void)
 
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, candidates_in_order);
+	tcase_add_test(cases, files_of_other_users_are_not_sent);
+	tcase_add_test(cases, cache_of_another_user_is_not_used);
 	tcase_add_test(cases, offers_that_change);
 	tcase_add_test(cases, files_that_are_not_sent);
 	tcase_add_test(cases, hostile_requests);

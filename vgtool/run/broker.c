@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,26 +58,38 @@ static int offer_open(const struct vg_broker_offer *offer, const struct vg_broke
 	return fcntl(offer->fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* A name in brackets is no file: [vdso]. */
-static int mapped_open(struct vg_broker_places *places, const struct vg_broker_request *request, size_t at,
-		       char path[PATH_MAX])
+/* Reads the files that the process maps, if the latest ones are another process's. */
+static void mapped_read(struct vg_broker_places *places, uint32_t pid)
 {
-	const struct vg_mapped_file *mapped;
+	if (places->mapped_pid == pid)
+		return;
+	vg_mapped_files_free(&places->mapped);
+	vg_mapped_files_read_namespaces(&places->mapped, (pid_t)pid, VG_BROKER_MAPPED_MAX);
+	places->mapped_pid = pid;
+}
 
-	if (*request->name == '[')
-		return -ERANGE;
-	if (places->mapped_pid != request->pid) {
-		vg_mapped_files_free(&places->mapped);
-		vg_mapped_files_read_namespaces(&places->mapped, (pid_t)request->pid, VG_BROKER_MAPPED_MAX);
-		places->mapped_pid = request->pid;
-	}
-	if (at >= places->mapped.items.count)
-		return -ERANGE;
-	mapped = &places->mapped.items.items[at];
+static int mapped_open(const struct vg_mapped_file *mapped, const struct vg_broker_request *request, char path[PATH_MAX])
+{
 	if (strcmp(base_name(mapped->path), request->name) != 0 ||
 	    snprintf(path, PATH_MAX, "%s", mapped->path) >= PATH_MAX)
 		return -1;
 	return vg_mapped_file_open(mapped);
+}
+
+/* Everybody can give a file the build id of a module.  In the working directory, which may be another user's, only files
+ * of this user and of root count. */
+static int working_open(const struct vg_broker_places *places, const struct vg_broker_request *request,
+			char path[PATH_MAX])
+{
+	int fd = places->working != NULL && path_format(path, places->working, request->name) ?
+		 vg_program_open(path, NULL) : -1;
+	struct stat status;
+
+	if (fd >= 0 && (fstat(fd, &status) != 0 || (status.st_uid != geteuid() && status.st_uid != 0))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /* Opens candidate number `at`.  Returns a descriptor; -1: there is no such ELF file; or -ERANGE after the last
@@ -92,11 +105,19 @@ static int candidate_open(const struct vg_broker *broker, struct vg_broker_place
 	if (at < places->directories.count)
 		return path_format(path, places->directories.items[at], request->name) ? vg_program_open(path, NULL) : -1;
 	at -= places->directories.count;
-	if (at >= places->debug_directories.count)
-		return mapped_open(places, request, at - places->debug_directories.count, path);
-	directory = places->debug_directories.items[at];
-	return vg_server_file_path(VG_SERVER_DEBUG_FILE, directory, request->build_id, request->build_id_bytes,
-				   path) == 0 ? vg_program_open(path, NULL) : -1;
+	if (at < places->debug_directories.count) {
+		directory = places->debug_directories.items[at];
+		return vg_server_file_path(VG_SERVER_DEBUG_FILE, directory, request->build_id, request->build_id_bytes,
+					   path) == 0 ? vg_program_open(path, NULL) : -1;
+	}
+	at -= places->debug_directories.count;
+	/* A name in brackets is no file: [vdso]. */
+	if (*request->name == '[')
+		return -ERANGE;
+	mapped_read(places, request->pid);
+	if (at < places->mapped.items.count)
+		return mapped_open(&places->mapped.items.items[at], request, path);
+	return at == places->mapped.items.count ? working_open(places, request, path) : -ERANGE;
 }
 
 static int module_open(const struct vg_broker *broker, struct vg_broker_places *places,

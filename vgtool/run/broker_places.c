@@ -59,12 +59,10 @@ static void debug_directory_add(struct vg_broker_places *places, char *path)
 
 void vg_broker_places_read(struct vg_broker_places *places)
 {
-	char *working = realpath(".", NULL), *cache = NULL;
+	char *cache = NULL;
 	glob_t found = { 0 };
 
-	if (working != NULL)
-		directory_add(places, working, strlen(working));
-	free(working);
+	places->working = realpath(".", NULL);
 	list_add(places, getenv("PATH"));
 	list_add(places, getenv("LD_LIBRARY_PATH"));
 	configuration_add(places, "/etc/ld.so.conf");
@@ -86,6 +84,7 @@ void vg_broker_places_free(struct vg_broker_places *places)
 		free(places->directories.items[i]);
 	for (size_t i = 0; i < places->debug_directories.count; i++)
 		free(places->debug_directories.items[i]);
+	free(places->working);
 	vg_array_free(&places->directories);
 	vg_array_free(&places->debug_directories);
 	vg_mapped_files_free(&places->mapped);

@@ -12,6 +12,7 @@
 struct vg_broker_places {
 	VG_ARRAY(char *) directories;       /* owned; of executables and libraries */
 	VG_ARRAY(char *) debug_directories; /* owned; they have .build-id/ */
+	char *working;                      /* owned; the working directory, or NULL */
 	struct vg_mapped_files mapped;      /* of the process mapped_pid */
 	uint32_t mapped_pid;                /* 0: none */
 };

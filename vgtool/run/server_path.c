@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/build_id.h"
 #include "symbols/table/debug_id.h"
@@ -12,20 +14,43 @@
 /* Each byte of a file name can become three characters. */
 enum { NAME_MAX_BYTES = 255, ENCODED_ROOM = 3 * NAME_MAX_BYTES + 1 };
 
+/* Whether the file, or the deepest existing directory above it, belongs to this user or to root.  Cuts the path. */
+static bool is_own(char *path)
+{
+	struct stat status;
+	int rc;
+
+	while ((rc = stat(path, &status)) != 0 && errno == ENOENT && path[1] != '\0') {
+		char *slash = strrchr(path, '/');
+
+		slash[slash == path] = '\0';
+	}
+	return rc == 0 && (status.st_uid == geteuid() || status.st_uid == 0);
+}
+
+/* sudo(8) may keep another user's HOME.  That user could put links and forged symbols there. */
 int vg_cache_directory(char **path)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	int length = 0;
+	const char *parent = cache != NULL && *cache == '/' ? cache : home;
+	char *cut;
+	bool own;
 
 	*path = NULL;
-	if (cache != NULL && *cache == '/')
-		length = asprintf(path, "%s/vignette", cache);
-	else if (home != NULL && *home == '/')
-		length = asprintf(path, "%s/.cache/vignette", home);
-	if (length >= 0)
+	if (parent == NULL || *parent != '/')
 		return 0;
-	*path = NULL;
-	return -ENOMEM;
+	if (asprintf(path, parent == cache ? "%s/vignette" : "%s/.cache/vignette", parent) < 0) {
+		*path = NULL;
+		return -ENOMEM;
+	}
+	cut = strdup(*path);
+	own = cut != NULL && is_own(cut);
+	free(cut);
+	if (!own) {
+		free(*path);
+		*path = NULL;
+	}
+	return 0;
 }
 
 /* ---- URLs of servers ---- */
