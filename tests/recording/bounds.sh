@@ -100,6 +100,20 @@ threads() {
 	at_least samples 100
 }
 
+# Open files.  With the usual soft limit the helper raises it; a hard limit makes it keep fewer files open.
+open_files() {
+	started said "$top/bounds" threads 300
+	for limit in -Sn -n; do
+		(ulimit $limit 256; exec "$VIGNETTED" -p $started -o p.vgp --duration 600 --rate 50) 2>err & helper=$!
+		pids="$pids $helper"
+		await 120 "ulimit $limit 256: 300 threads: $(cat err)" holds p.vgp.part 'it.threads >= 300 && it.samples >= 3000'
+		kill_own TERM $helper
+		wait $helper || fail "ulimit $limit 256: exit status $?: $(cat err)"
+		[ "$(info p.vgp lost.unreadable)" = undefined ] || fail "ulimit $limit 256: lost: $(info p.vgp lost)"
+	done
+	stopped $started
+}
+
 # Modules.  A frame in a module beyond the limit is kept, without its module.
 modules() {
 	mkdir libraries
@@ -238,4 +252,4 @@ changes() {
 	done
 }
 
-side_by_side threads modules functions frames memory endless instructions changing
+side_by_side threads open_files modules functions frames memory endless instructions changing

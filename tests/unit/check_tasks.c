@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -136,6 +137,36 @@ START_TEST(thread_number_is_reused)
 		_exit(in_namespaces(number_used_again));
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* Other parts of the helper may have all descriptors. Files that are kept open are closed for a file that is needed. */
+START_TEST(descriptors_run_out)
+{
+	struct waiter waiters[4];
+	struct vg_tasks tasks;
+	char text[256];
+	int fd;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 200, 200 }), 0);
+	for (int i = 0; i < 4; i++)
+		ck_assert(waiter_begin(&waiters[i]));
+	ck_assert_int_eq(vg_tasks_open(&tasks, getpid()), 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	ck_assert_uint_ge(tasks.live.count, 5);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_int_gt(vg_task_read(&tasks, &tasks.live.items[i], VG_TASK_SCHEDSTAT, text, sizeof text), 0);
+	ck_assert_uint_eq(tasks.open_files, 4);
+	while ((fd = dup(STDERR_FILENO)) >= 0)
+		;
+	ck_assert_int_eq(errno, EMFILE);
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_int_gt(vg_task_read(&tasks, &tasks.live.items[i], VG_TASK_SCHEDSTAT, text, sizeof text), 0);
+		ck_assert_int_gt(vg_task_read(&tasks, &tasks.live.items[i], VG_TASK_SYSCALL, text, sizeof text), 0);
+	}
+	vg_tasks_close(&tasks);
+	for (int i = 0; i < 4; i++)
+		waiter_end(&waiters[i]);
 }
 END_TEST
 
@@ -340,6 +371,7 @@ Suite *tasks_suite(void)
 	TCase *tests = tcase_create("tasks");
 
 	tcase_add_test(tests, thread_number_is_reused);
+	tcase_add_test(tests, descriptors_run_out);
 	tcase_add_test(tests, expired_activity_is_read_again);
 	tcase_add_test(tests, link_count_hides_a_new_thread);
 	tcase_add_test(tests, thread_behind_the_end_of_the_list);

@@ -179,12 +179,25 @@ static int filter_load(bool listens)
 	return rc;
 }
 
+/* Allows as many open files as the hard limit does, so that threads' files can be kept open.  A lower limit is no
+ * failure: then fewer are kept. */
+static void open_files_allow(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err)
 {
 	const struct rlimit no_core = { 0, 0 };
 	struct rlimit memory = { memory_bytes, memory_bytes }, given;
 	int rc, drop_rc;
 
+	open_files_allow();
 	if (SANITIZED)
 		return 0;
 	setrlimit(RLIMIT_CORE, &no_core);

@@ -10,6 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Others need descriptors, too: for the process's maps, and for libraries. */
+enum { CLOSED_AT_ONCE = 16 };
+
 int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 {
 	struct rlimit limit;
@@ -20,14 +23,10 @@ int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 	tasks->directory = opendir(path);
 	if (tasks->directory == NULL)
 		return errno == ENOENT ? -ESRCH : -errno;
-	/* Allow more open files, so that threads' files can be kept open: they are read at every tick, and open(2)
-	 * costs three times as much as read(2). */
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-		/* The other descriptors are for timers (capture/timers.c), which use a quarter of the limit at most. */
+	/* Threads' files are kept open: they are read at every tick, and open(2) costs three times as much as read(2).
+	 * The other descriptors are for timers (capture/timers.c), which use a quarter of the limit at most. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
 		tasks->open_files_max = limit.rlim_cur > 64 ? ((size_t)limit.rlim_cur - 64) / 4 * 3 : 0;
-	}
 	return 0;
 }
 
@@ -221,6 +220,20 @@ static int task_file_open(const struct vg_tasks *tasks, pid_t tid, const char *n
 	return openat(dirfd(tasks->directory), path, O_RDONLY | O_CLOEXEC);
 }
 
+/* The process has no descriptor left.  Closes some of the kept files, and keeps no more from now on: a file that is opened
+ * again costs a microsecond, and one that cannot be opened costs a sample.  False if no file is kept. */
+static bool kept_close(struct vg_tasks *tasks)
+{
+	size_t most = tasks->open_files > CLOSED_AT_ONCE ? tasks->open_files - CLOSED_AT_ONCE : 0;
+
+	if (tasks->open_files == 0)
+		return false;
+	for (size_t i = tasks->live.count; i-- > 0 && tasks->open_files > most;)
+		task_close(tasks, &tasks->live.items[i]);
+	tasks->open_files_max = tasks->open_files;
+	return true;
+}
+
 ssize_t vg_task_read(struct vg_tasks *tasks, struct vg_task *task, enum vg_task_file file,
 		     char *text, size_t size_bytes)
 {
@@ -231,6 +244,8 @@ ssize_t vg_task_read(struct vg_tasks *tasks, struct vg_task *task, enum vg_task_
 	ssize_t got;
 
 	if (fd < 0)
+		fd = task_file_open(tasks, task->tid, names[file]);
+	if (fd < 0 && errno == EMFILE && kept_close(tasks))
 		fd = task_file_open(tasks, task->tid, names[file]);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
