@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/outfile.h"
 #include "base/print.h"
@@ -47,7 +49,7 @@ static void state_print(struct vg_wire_state *state)
 static int helper_ask(const struct vg_arguments *arguments, pid_t pid, struct vg_wire_message *message,
 		      enum vg_wire_kind kind, enum vg_wire_kind answer, struct vg_err *err)
 {
-	int socket = vg_helpers_connect(arguments->directory, pid, err), rc;
+	int socket = vg_helpers_connect(arguments->directory, pid, VG_HELPERS_ACCEPT_MS, err), rc;
 
 	if (socket < 0)
 		return socket;
@@ -63,25 +65,72 @@ static int state_get(const struct vg_arguments *arguments, pid_t pid, struct vg_
 	return helper_ask(arguments, pid, message, VG_WIRE_STATUS, VG_WIRE_STATE, err);
 }
 
-static void process_list(pid_t pid, void *context)
-{
-	const struct vg_arguments *arguments = context;
-	struct vg_wire_message message;
-	struct vg_err err;
-	int rc = state_get(arguments, pid, &message, &err);
+/* A helper that was asked for its state.  Any user may have made the socket in a shared directory, and never answer.  So
+ * all helpers are asked before the first answer is awaited, and all answers have one deadline. */
+enum { LIST_ACCEPT_MS = 10, LIST_ANSWERS_MS = 5000, LISTED_MAX = 500 };
 
-	if (rc == 0)
-		state_print(&message.state);
-	else if (rc != -ESRCH)           /* -ESRCH: the helper was killed and left its socket */
-		vg_print(stderr, "vgctl: process %d: %s\n", pid, err.text);
+struct list {
+	const char *directory;
+	size_t left_out;
+	VG_ARRAY(struct listed { pid_t pid; int socket; }) asked;
+};
+
+static void list_error(pid_t pid, int rc, const struct vg_err *err)
+{
+	if (rc != -ESRCH)                /* the helper was killed and left its socket */
+		vg_print(stderr, "vgctl: process %d: %s\n", pid, err->text);
+}
+
+static void state_request(pid_t pid, void *context)
+{
+	struct vg_wire_message message = { 0 };
+	struct listed listed = { .pid = pid };
+	struct list *list = context;
+	struct vg_err err;
+	int rc;
+
+	if (list->asked.count >= LISTED_MAX || vg_array_reserve(&list->asked, 1) != 0) {
+		list->left_out++;
+		return;
+	}
+	rc = listed.socket = vg_helpers_connect(list->directory, pid, LIST_ACCEPT_MS, &err);
+	if (rc >= 0)
+		rc = vg_helpers_send(listed.socket, &message, VG_WIRE_STATUS, NULL, 0, &err);
+	if (rc == 0) {
+		list->asked.items[list->asked.count++] = listed;
+		return;
+	}
+	list_error(pid, rc, &err);
+	if (listed.socket >= 0)
+		close(listed.socket);
 }
 
 int vg_cmd_list(const struct vg_arguments *arguments)
 {
+	struct list list = { .directory = arguments->directory };
 	struct vg_err err;
+	int rc = vg_helpers_each(list.directory, state_request, &list, &err);
+	uint64_t deadline_ns = vg_now_ns() + LIST_ANSWERS_MS * UINT64_C(1000000);
 
-	return vg_helpers_each(arguments->directory, process_list, (void *)arguments, &err) != 0 ?
-	       vg_arguments_fail(&err) : EXIT_SUCCESS;
+	for (size_t i = 0; i < list.asked.count; i++) {
+		const struct listed *listed = &list.asked.items[i];
+		uint64_t now_ns = vg_now_ns();
+		struct vg_wire_message message;
+		struct vg_err why;
+		int answer_rc = vg_helpers_answer(listed->socket, &message, VG_WIRE_STATE, now_ns < deadline_ns ?
+						  (int)((deadline_ns - now_ns) / 1000000) : 0, &why);
+
+		if (answer_rc == 0)
+			state_print(&message.state);
+		else
+			list_error(listed->pid, answer_rc, &why);
+		close(listed->socket);
+	}
+	if (list.left_out > 0)
+		vg_print(stderr, "vgctl: %s: more than %d sockets; %zu are left out\n", list.directory, LISTED_MAX,
+			 list.left_out);
+	vg_array_free(&list.asked);
+	return rc != 0 ? vg_arguments_fail(&err) : EXIT_SUCCESS;
 }
 
 int vg_cmd_status(const struct vg_arguments *arguments)
@@ -197,7 +246,7 @@ static int file_request(const struct vg_arguments *arguments,
 {
 	struct vg_outfile file;
 	struct vg_err err;
-	int socket = vg_helpers_connect(arguments->directory, arguments->pid, &err), rc;
+	int socket = vg_helpers_connect(arguments->directory, arguments->pid, VG_HELPERS_ACCEPT_MS, &err), rc;
 
 	if (socket < 0)
 		return vg_arguments_fail(&err);

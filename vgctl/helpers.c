@@ -16,7 +16,7 @@
 
 #define INVALID "the helper sent an invalid message; use vgctl and vignetted of the same version"
 
-enum { ANSWER_TIMEOUT_MS = 60 * 1000, ACCEPT_TIMEOUT_S = 5 };
+enum { ANSWER_TIMEOUT_MS = 60 * 1000 };
 
 int vg_helpers_directory(const char *given, char *directory, size_t bytes, struct vg_err *err)
 {
@@ -64,11 +64,10 @@ static int peer_check(int socket, struct vg_err *err)
 	       vg_err_set(err, -EPERM, "the process that listens belongs to another user");
 }
 
-/* Without a timeout, connect(2) waits for ever if the listening socket's queue of connections is full (unix(7)).  A
- * helper accepts a waiting connection each time it wakes, so a short timeout is enough. */
-static int socket_open(void)
+/* Without a timeout, connect(2) waits for ever if the listening socket's queue of connections is full (unix(7)). */
+static int socket_open(int accept_ms)
 {
-	const struct timeval timeout = { .tv_sec = ACCEPT_TIMEOUT_S };
+	const struct timeval timeout = { .tv_sec = accept_ms / 1000, .tv_usec = accept_ms % 1000 * 1000 };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0)
@@ -76,18 +75,18 @@ static int socket_open(void)
 	return fd;
 }
 
-static int connect_failed(const char *directory, pid_t pid, int error, struct vg_err *err)
+static int connect_failed(const char *directory, pid_t pid, int accept_ms, int error, struct vg_err *err)
 {
 	if (error == ENOENT || error == ECONNREFUSED)
 		return vg_err_set(err, -ESRCH, "%s/%d.sock: no helper listens for process %d", directory, pid,
 				  pid);
 	if (error == EAGAIN)
-		return vg_err_set(err, -ETIMEDOUT, "%s/%d.sock: the helper accepted no connection within %d seconds",
-				  directory, pid, ACCEPT_TIMEOUT_S);
+		return vg_err_set(err, -ETIMEDOUT, "%s/%d.sock: the helper accepted no connection within %g seconds",
+				  directory, pid, accept_ms / 1000.0);
 	return vg_err_sys(err, -error, "%s/%d.sock", directory, pid);
 }
 
-int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
+int vg_helpers_connect(const char *directory, pid_t pid, int accept_ms, struct vg_err *err)
 {
 	int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, rc = 0;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -99,9 +98,9 @@ int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
 		       vg_err_sys(err, -errno, "%s", directory);
 	/* Use a path in /proc, because sun_path has room for only 107 bytes: the path of a directory can be longer. */
 	snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%d.sock", at, pid);
-	fd = socket_open();
+	fd = socket_open(accept_ms);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) != 0)
-		rc = connect_failed(directory, pid, errno, err);
+		rc = connect_failed(directory, pid, accept_ms, errno, err);
 	close(at);
 	if (rc == 0)
 		rc = peer_check(fd, err);
@@ -112,13 +111,19 @@ int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
 	return rc;
 }
 
-int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kind request,
-		   const int *fds, size_t count, enum vg_wire_kind answer, struct vg_err *err)
+int vg_helpers_send(int socket, struct vg_wire_message *message, enum vg_wire_kind request, const int *fds, size_t count,
+		    struct vg_err *err)
 {
 	int rc = vg_channel_send(socket, message, request, fds, count);
 
-	if (rc == 0)
-		rc = vg_channel_receive(socket, message, NULL, NULL, ANSWER_TIMEOUT_MS);
+	return rc == 0 ? 0 : vg_err_sys(err, rc, "cannot send to the helper");
+}
+
+int vg_helpers_answer(int socket, struct vg_wire_message *message, enum vg_wire_kind answer, int timeout_ms,
+		      struct vg_err *err)
+{
+	int rc = vg_channel_receive(socket, message, NULL, NULL, timeout_ms);
+
 	if (rc == -ECONNRESET)
 		return vg_err_set(err, rc, "the helper closed the connection: it ended, it has too many "
 				  "connections, or it belongs to another user");
@@ -128,10 +133,18 @@ int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kin
 	if (rc == -EPROTO)
 		return vg_err_set(err, rc, INVALID);
 	if (rc != 0)
-		return vg_err_sys(err, rc, "cannot send to or receive from the helper");
+		return vg_err_sys(err, rc, "no answer from the helper");
 	if (message->kind == VG_WIRE_FAILED && message->failure.code < 0) {
 		message->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
 		return vg_err_set(err, message->failure.code, "%s", message->failure.text);
 	}
 	return message->kind == answer ? 0 : vg_err_set(err, -EPROTO, INVALID);
+}
+
+int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kind request,
+		   const int *fds, size_t count, enum vg_wire_kind answer, struct vg_err *err)
+{
+	int rc = vg_helpers_send(socket, message, request, fds, count, err);
+
+	return rc == 0 ? vg_helpers_answer(socket, message, answer, ANSWER_TIMEOUT_MS, err) : rc;
 }

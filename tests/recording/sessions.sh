@@ -475,6 +475,25 @@ END
 	answers "begin ok"
 	vgctl status "$host" | grep -q ' remote ' || fail "status beside idle connections: $(vgctl status "$host" 2>&1)"
 	stopped $idle
+	# Sockets whose processes never answer do not hide the helpers.
+	/usr/bin/python3 - "$run" <<'END' >idle 2>&1 &
+import signal, socket, sys
+silent = []
+for i in range(20):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.bind(f"{sys.argv[1]}/{2000000000 + i}.sock")
+    s.listen(i % 2)
+    silent.append(s)
+print("listening", flush=True)
+signal.pause()
+END
+	idle=$!
+	pids="$pids $idle"
+	await 120 "the silent sockets: $(cat idle)" grep -q listening idle
+	vgctl list >listed 2>log && grep -q "^$host  " listed || fail "list beside silent sockets: $(cat listed log)"
+	[ "$(grep -c '^vgctl: process 20000000[0-9]*: no answer from the helper: ' log)" = 20 ] || fail "list: $(cat log)"
+	stopped $idle
+	rm -f "$run"/20000000*.sock
 	echo unlisten >&7
 	answers "unlisten ok"
 	await 120 "the remote recording ends" test -e others.vgp
