@@ -17,6 +17,8 @@
 /* Ages are clamped to this, so that nanoseconds fit in 64 bits: 584 years. */
 #define AGE_SECONDS_MAX (int64_t)(UINT64_MAX / 1000000000 - 1)
 
+enum { LOCK_TRIES = 600 };         /* every 0.1 s */
+
 struct file {
 	char *path;                  /* owned */
 	uint64_t bytes;
@@ -228,19 +230,39 @@ static int files_remove(int root, struct vg_store_prune *prune, struct files *fi
 	return rc;
 }
 
+/* A prune that overlaps with another waits, because together they would remove more than either was asked to.  Everybody
+ * who can read the directory can hold this lock, so it does not wait for ever.  If the file system has no such locks, it
+ * does not wait at all. */
+static int lock(int root_fd, const char *root, struct vg_err *err)
+{
+	static const struct timespec retry_delay = { .tv_nsec = 100L * 1000 * 1000 };
+
+	for (int tries = 0; flock(root_fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+		if (errno != EWOULDBLOCK)
+			return 0;
+		if (tries == LOCK_TRIES)
+			return vg_err_set(err, -EBUSY, "%s: not pruned: for a minute, another process has held the lock "
+					  "of this directory", root);
+		nanosleep(&retry_delay, NULL);
+	}
+	return 0;
+}
+
 int vg_store_prune(const char *root, struct vg_store_prune *prune, struct vg_err *err)
 {
 	struct files files = { .bytes = 0 };
 	/* O_DIRECTORY: vg_store_walk() would visit a root that is a file, for example a profile. */
-	int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 	int rc = 0, walk_rc;
 
 	if (root_fd < 0)
 		return vg_err_sys(err, -errno, "%s: cannot prune", root);
-	/* A prune that overlaps with this one waits, because together they would remove more than either was asked to.
-	 * If the file system has no such locks, it does not wait. */
 	if (!prune->dry_run)
-		flock(root_fd, LOCK_EX);
+		rc = lock(root_fd, root, err);
+	if (rc != 0) {
+		close(root_fd);
+		return rc;
+	}
 	walk_rc = vg_store_walk(root, ".sym", file_add, &files, err);
 	prune->files = files.list.count;
 	prune->bytes = files.bytes;

@@ -288,7 +288,7 @@ confined() {
 	shift
 	rm -rf "$XDG_CACHE_HOME" "$dir/saved" "$dir/named.vgp"
 	status=0
-	strace -f -qq -o "$dir/calls" -e trace=openat,socket,connect,seccomp "$@" >"$dir/out" 2>"$dir/err" || status=$?
+	strace -f -y -qq -o "$dir/calls" -e trace=openat,socket,connect,seccomp "$@" >"$dir/out" 2>"$dir/err" || status=$?
 	[ $status -le 1 ] || fail "$*: status $status: $(cat "$dir/err")"
 	[ -n "$(cached)" ] || fail "$*: nothing was fetched: $(cat "$dir/err")"
 	awk -v pattern="$pattern" '
@@ -314,7 +314,7 @@ if [ -z "${SANITIZE-}" ]; then
 fi
 confined_with_debuginfod() {
 	confined 'one.vgp"' "$VGTOOL" report --debuginfod "$dir/one.vgp"
-	confined 'hidden/.*so"' "$VGTOOL" symbols --debuginfod -o "$dir/saved" "$dir/hidden/$module"
+	confined 'hidden/.*so>' "$VGTOOL" symbols --debuginfod -o "$dir/saved" "$dir/hidden/$module"
 }
 
 # ---- debuginfod ----
@@ -394,6 +394,14 @@ report --debuginfod
 nameless "debuginfod sends a page"
 sentence "debuginfod sends a page" "$bad/page: the server sent a file that is no ELF file"
 empty "debuginfod sends a page"
+# A file of another build is not kept: it would hide the right one for ever.
+mkdir -p "$dir/www/wrong/buildid/$build"
+cp /bin/true "$dir/www/wrong/buildid/$build/debuginfo"
+export DEBUGINFOD_URLS="$url/wrong"
+report --debuginfod
+nameless "debuginfod sends another file"
+sentence "debuginfod sends another file" "$url/wrong: the server sent a file with another build id"
+empty "debuginfod sends another file"
 export DEBUGINFOD_URLS="file:///usr"
 exits 1 "$VGTOOL" report --debuginfod "$dir/one.vgp"
 has err "DEBUGINFOD_URLS file:///usr: must be http://HOST/PATH or https://HOST/PATH"

@@ -195,6 +195,11 @@ done
 for other in $pids; do wait $other || fail "one of three prunes fails: $(cat "$dir"/many.?)"; done
 pids=
 [ "$(ls "$dir/many" | wc -l)" = 205 ] || fail "three prunes have left $(ls "$dir/many" | wc -l) files"
+# Everybody who can read the store can hold its lock.  A prune does not wait for ever.
+started "$dir/locked" sh -c 'exec 9<"$1"; flock 9; echo locked; exec sleep 600' sh "$dir/many"
+exits 1 "$VGTOOL" store --prune --max-size 0 "$dir/many"
+has err 'many: not pruned: for a minute, another process has held the lock of this directory'
+stopped $started
 # A prune that is killed leaves whole files only.  The next one removes the rest, with the .part files of killed writers.
 for call in 1 2 3 4 5 6; do
 	aged

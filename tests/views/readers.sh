@@ -80,7 +80,7 @@ for command in $commands; do
 	given=$(arguments "$command")
 	[ -n "$given" ] || fail "vgtool $command is not in the table of tests/views/readers.sh"
 	status=0
-	strace -f -qq -o calls -e trace=openat,open,seccomp,landlock_restrict_self \
+	strace -f -y -qq -o calls -e trace=openat,open,seccomp,landlock_restrict_self \
 		"$VGTOOL" $command $given >out 2>err || status=$?
 	joined calls >trace
 	# For some commands status 1 is a result and not an error.
@@ -90,7 +90,7 @@ for command in $commands; do
 	! grep -q 'landlock_restrict_self.* = 0' trace || landlock=$((landlock + 1))
 	for pattern in $(untrusted "$command"); do
 		# A descriptor with O_PATH names a file and cannot read it.
-		opened=$(grep -nE "open(at)?\(.*$pattern\".* = [0-9]+\$" trace | grep -v O_PATH | head -n 1 | cut -d : -f 1)
+		opened=$(grep -nE "open(at)?\(.* = [0-9]+<[^>]*$pattern>\$" trace | grep -v O_PATH | head -n 1 | cut -d : -f 1)
 		[ -n "$opened" ] || fail "$command does not open $pattern"
 		[ "$opened" -ge "$confined" ] ||
 			fail "$command opens $pattern before it is confined: $(sed -n "${opened}p" trace)"
@@ -137,13 +137,13 @@ for command in $commands; do
 
 	rm -rf saved out.json out.vgp out.html
 	status=0
-	strace -f -qq -o calls -e trace=openat,open ./without_seccomp $ENOMEM "$VGTOOL" $command $given >out 2>err ||
+	strace -f -y -qq -o calls -e trace=openat,open ./without_seccomp $ENOMEM "$VGTOOL" $command $given >out 2>err ||
 		status=$?
 	joined calls >trace
 	[ $status != 0 ] && grep -q 'cannot confine' err || fail "$command with a filter that fails: $(cat err)"
 	[ ! -s out ] || fail "$command with a filter that fails prints $(head -n 1 out)"
 	for pattern in $(untrusted "$command"); do
-		! grep -E "open(at)?\(.*$pattern\".* = [0-9]+\$" trace | grep -v O_PATH ||
+		! grep -E "open(at)?\(.* = [0-9]+<[^>]*$pattern>\$" trace | grep -v O_PATH ||
 			fail "$command with a filter that fails opens $pattern"
 	done
 done

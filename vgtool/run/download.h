@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "base/build_id.h"
 #include "base/err.h"
 
 /*
@@ -23,7 +24,7 @@ enum { VG_URL_MAX_BYTES = 4000, VG_DOWNLOAD_ID_CHARS = 40 };
 
 enum vg_download_kind {
 	VG_DOWNLOAD_SYMBOLS,         /* a .sym file, also compressed by gzip; `id` must be in its first line */
-	VG_DOWNLOAD_ELF,
+	VG_DOWNLOAD_ELF,             /* must have the note with `build_id` */
 };
 
 /* A message between two processes of one program: it has no pointers. */
@@ -35,6 +36,8 @@ struct vg_download_request {
 	char directory[PATH_MAX];    /* exists; is for the incomplete file */
 	char path[PATH_MAX];         /* of the complete file, below `directory`; its directories are created */
 	char id[VG_DOWNLOAD_ID_CHARS + 1];
+	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
+	uint32_t build_id_bytes;
 };
 
 struct vg_downloader {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/run/download_file.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,8 +109,9 @@ int vg_download_file_take(struct vg_download_file *file, const void *bytes, size
 	return file->is_gzip ? gzip_take(file, bytes, count) : plain_take(file, bytes, count);
 }
 
-/* A server that answers every request with the same symbols would fill the cache with them. */
-static int id_check(struct vg_download_file *file, struct vg_err *err)
+/* A server that answers every request with the same file would fill the cache with it, and the cached file of another
+ * module would hide the right one for ever. */
+static int symbols_check(struct vg_download_file *file, struct vg_err *err)
 {
 	char line[4096];
 	ssize_t bytes = pread(file->fd, line, sizeof line - 1, 0);
@@ -118,6 +122,25 @@ static int id_check(struct vg_download_file *file, struct vg_err *err)
 	line[strcspn(line, "\n")] = '\0';
 	return strcasestr(line, file->request->id) != NULL ? 0 :
 	       vg_err_set(err, -EBADMSG, "the server sent the symbols of another module");
+}
+
+/* Searches the note with the build id, as readelf -n shows it, in all bytes: the file is not parsed here. */
+static int elf_check(const struct vg_download_file *file, struct vg_err *err)
+{
+	const struct vg_download_request *request = file->request;
+	struct { Elf64_Nhdr header; char name[4]; unsigned char id[VG_BUILD_ID_MAX_BYTES]; } note = {
+		.header = { .n_namesz = 4, .n_descsz = request->build_id_bytes, .n_type = NT_GNU_BUILD_ID },
+		.name = "GNU",
+	};
+	void *bytes = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
+	bool found;
+
+	if (bytes == MAP_FAILED)
+		return vg_err_sys(err, -errno, "%.200s: cannot read", request->directory);
+	memcpy(note.id, request->build_id, request->build_id_bytes);
+	found = memmem(bytes, file->bytes, &note, offsetof(typeof(note), id) + request->build_id_bytes) != NULL;
+	munmap(bytes, file->bytes);
+	return found ? 0 : vg_err_set(err, -EBADMSG, "the server sent a file with another build id");
 }
 
 int vg_download_file_commit(struct vg_download_file *file, struct vg_err *err)
@@ -132,7 +155,7 @@ int vg_download_file_commit(struct vg_download_file *file, struct vg_err *err)
 		return vg_err_set(err, -EBADMSG, "%s", kind_names[request->kind]);
 	if (file->is_gzip && !file->gzip_ended)
 		return vg_err_set(err, -EBADMSG, "the server sent an incomplete gzip file");
-	rc = request->kind == VG_DOWNLOAD_SYMBOLS ? id_check(file, err) : 0;
+	rc = request->kind == VG_DOWNLOAD_SYMBOLS ? symbols_check(file, err) : elf_check(file, err);
 	strcpy(path, request->path);
 	if (rc == 0)
 		rc = vg_directories_make(path, 0700, err);

@@ -129,6 +129,10 @@ int vg_server_file_request(struct vg_download_request *request, enum vg_server_f
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
+	if (build_id_bytes > sizeof request->build_id)
+		return -ENAMETOOLONG;
+	memcpy(request->build_id, build_id, build_id_bytes);
+	request->build_id_bytes = (uint32_t)build_id_bytes;
 	vg_build_id_hex(hex, sizeof hex, build_id, build_id_bytes);
 	return length_check(snprintf(request->url, sizeof request->url, "%s/buildid/%s/%s", url, hex,
 				     kind == VG_SERVER_BINARY ? "executable" : "debuginfo"), sizeof request->url);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/build_id.h"
@@ -171,9 +172,16 @@ static void failure_print(const struct vg_servers *servers, const struct vg_serv
 		 err->text, VG_SERVER_FAILURES_MAX);
 }
 
-/* Counts a download.  Returns false, and says so once, if there were too many. */
+/* Counts a download.  Returns false, and says so once, if there were too many, or too large ones. */
 static bool download_count(struct vg_servers *servers)
 {
+	if (servers->bytes_sum / VG_SERVER_SUM_FACTOR > servers->bytes_max) {
+		if (servers->asked < VG_SERVER_FILES_MAX)
+			vg_print(stderr, "%s: servers have sent %" PRIu64 " bytes; they are asked for no more\n",
+				 servers->command, servers->bytes_sum);
+		servers->asked = VG_SERVER_FILES_MAX + 1;
+		return false;
+	}
 	if (servers->asked == VG_SERVER_FILES_MAX)
 		vg_print(stderr, "%s: servers were asked for %d files; they are asked for no more\n", servers->command,
 			 VG_SERVER_FILES_MAX);
@@ -185,6 +193,7 @@ static int server_get(struct vg_servers *servers, struct vg_server *server, stru
 		      int reader)
 {
 	size_t length = strlen(request->url);
+	struct stat status;
 	struct vg_err err;
 	uint32_t index;
 	int rc;
@@ -197,8 +206,10 @@ static int server_get(struct vg_servers *servers, struct vg_server *server, stru
 	request->bytes_max = servers->bytes_max;
 	snprintf(request->directory, sizeof request->directory, "%s", server->cache);
 	rc = vg_fetcher_get(&servers->fetcher, request, reader, &err);
-	if (rc == 0)
+	if (rc == 0) {
+		servers->bytes_sum += stat(request->path, &status) == 0 ? (uint64_t)status.st_size : 0;
 		return 0;
+	}
 	if (rc == -ENODATA) {
 		/* Without memory, the server is asked again. */
 		(void)vg_intern(&servers->absent, request->url, length, &index);

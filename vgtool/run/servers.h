@@ -33,7 +33,7 @@
  *	... in both processes: ...
  *	vg_servers_free(&servers);
  */
-enum { VG_SERVER_FAILURES_MAX = 3, VG_SERVER_FILES_MAX = 2000 };
+enum { VG_SERVER_FAILURES_MAX = 3, VG_SERVER_FILES_MAX = 2000, VG_SERVER_SUM_FACTOR = 4 };
 
 struct vg_server {
 	char *url;                   /* owned; without a slash at the end */
@@ -48,7 +48,8 @@ struct vg_servers {
 	VG_ARRAY(struct vg_server) debuginfod;
 	char *cache;                 /* owned; NULL: $XDG_CACHE_HOME and $HOME are not set */
 	uint32_t timeout_s;          /* of each download */
-	uint64_t bytes_max;          /* of each file */
+	uint64_t bytes_max;          /* of each file; of all files: VG_SERVER_SUM_FACTOR times that */
+	uint64_t bytes_sum;          /* of the files so far */
 	struct vg_fetcher fetcher;
 	size_t asked;                /* number of downloads */
 	struct vg_intern absent;     /* URLs of files that servers do not have: aggregate asks for each profile */
