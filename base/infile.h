@@ -17,10 +17,10 @@ struct vg_infile {
 };
 
 /*
- * Opens a regular file for reading; follows links.  The type is known before open(2), which has effects on devices
- * (a tape rewinds, a watchdog starts) and waits for the writer of a FIFO.  Paths that a file names (the debug file of
- * a binary, an entry of a directory) are opened with this function.  The seccomp filter of the confined readers forbids
- * open(2) without O_NONBLOCK, O_PATH or O_DIRECTORY, so that no library opens such a path itself.
+ * Opens a regular file for reading; follows links.  The type is known before open(2), which has effects on devices (a
+ * watchdog starts) and waits for the writer of a FIFO.  Paths that a file names (the debug file of a binary, an entry of
+ * a directory) are opened with this function.  The seccomp filter of the confined readers forbids open(2) without
+ * O_NONBLOCK or O_PATH, so that no library opens such a path itself.
  *
  * Returns a descriptor, which the caller owns; -EINVAL: another type of file; or another negative errno.
  */

@@ -40,7 +40,7 @@ static void labels_fill(struct vg_writer *writer)
 	vg_writer_label(writer, 1, label, sizeof label);
 }
 
-/* Whoever writes, and whatever: the file does not pass its limit, is whole, and has its end record. Names of JIT code
+/* Whatever is written, the file does not pass its limit, is whole, and has its end record. Names of JIT code
  * leave the reserve to others. */
 START_TEST(size_limit_is_kept)
 {
