@@ -133,11 +133,17 @@ mkdir "$dir/split"
 	"$fixtures/symbols_plain.c" -o program -lpthread && llvm-dwp -e program -o package &&
 	rm ./*.dwo)
 
+mkdir "$dir/dwo" "$dir/whole"
+(cd "$dir/dwo" && clang -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures/symbols_plain_more.c" \
+	"$fixtures/symbols_plain.c" -o program -lpthread && mv ./*.dwo ../whole)
+
 seed=$SEED
 damaged=0
 while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
 	"$dir/mutate" "$dir/split/package" "$dir/split/program.dwp" "$seed"
 	run "$dir/split/program" "a package, seed $seed"
+	for whole in "$dir"/whole/*.dwo; do "$dir/mutate" "$whole" "$dir/dwo/${whole##*/}" "$seed"; done
+	run "$dir/dwo/program" "split units, seed $seed"
 	for program in program4 program5 program-gz program-stripped program-zstd program-mini; do
 		"$dir/mutate" "$dir/$program" "$dir/mutant" "$seed"
 		run "$dir/mutant" "$program, seed $seed"
@@ -147,4 +153,4 @@ while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
 done
 # If no damaged file is refused, the test proves nothing.
 [ "$damaged" -gt 0 ] || fail "no damaged file was refused"
-echo "$((7 * MUTATIONS)) damaged files: $damaged refused"
+echo "$((8 * MUTATIONS)) damaged files: $damaged refused"
