@@ -21,7 +21,11 @@ static int pipe_wait(int fd)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 
-	return poll(&wait, 1, -1) >= 0 || errno == EINTR ? 0 : -errno;
+	while (poll(&wait, 1, -1) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
 }
 
 static int pipe_read(struct vg_infile *file, int fd, struct vg_err *err)
@@ -71,20 +75,37 @@ static int file_map(struct vg_infile *file, int fd, uint64_t length, struct vg_e
 	return 0;
 }
 
+/* Opens the file of the handle again.  Without /proc, for example in a chroot(2), opens its path, and checks that the
+ * file is the same. */
+static int handle_open(int handle, const char *path, const struct stat *wanted)
+{
+	enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+	struct stat status;
+	char link[40];
+	int fd;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
+	fd = open(link, FLAGS);
+	if (fd >= 0 || errno != ENOENT)
+		return fd >= 0 ? fd : -errno;
+	fd = open(path, FLAGS);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) == 0 && status.st_dev == wanted->st_dev && status.st_ino == wanted->st_ino)
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
 int vg_regular_file_open(const char *path)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC), fd = -EINVAL;
 	struct stat status;
-	char link[40];
 
 	if (handle < 0)
 		return -errno;
-	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode)) {
-		snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
-		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (fd < 0)
-			fd = -errno;
-	}
+	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode))
+		fd = handle_open(handle, path, &status);
 	close(handle);
 	return fd;
 }

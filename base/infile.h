@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* All bytes of a file that is read.  Regular files are mapped; pipes are read.  If another process shortens a mapped file, reading
+/* All bytes of a file.  Regular files are mapped; pipes are read.  If another process shortens a mapped file, reading
  * the missing bytes raises SIGBUS. */
 struct vg_infile {
 	const char *path;            /* the caller's; "standard input" for "-" */
@@ -18,8 +18,8 @@ struct vg_infile {
 
 /*
  * Opens a regular file for reading; follows links.  The type is known before open(2), which has effects on devices (a
- * watchdog starts) and waits for the writer of a FIFO.  Paths that a file names (the debug file of a binary, an entry of
- * a directory) are opened with this function.  The seccomp filter of the confined readers forbids open(2) without
+ * watchdog starts) and waits for the writer of a FIFO.  Paths that a file names (the debug file of a binary, an entry
+ * of a directory) are opened with this function.  The seccomp filter of the confined readers forbids open(2) without
  * O_NONBLOCK or O_PATH, so that no library opens such a path itself.
  *
  * Returns a descriptor, which the caller owns; -EINVAL: another type of file; or another negative errno.

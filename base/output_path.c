@@ -36,6 +36,14 @@ const char *vg_output_path_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+/* Root owns /proc/sys. */
+bool vg_output_path_owner_is_trusted(uid_t owner)
+{
+	struct stat root;
+
+	return owner == geteuid() || owner == 0 || (stat("/proc/sys", &root) == 0 && root.st_uid == owner);
+}
+
 void vg_output_path_make_name(char *text)
 {
 	/* isalnum(3) depends on the locale. */
@@ -61,16 +69,6 @@ int vg_output_path_directory(const char *path)
 	return vg_descriptor_raise(fd);
 }
 
-/* Only links of this user and of root are trusted (root owns /dev/stdout).  If a user namespace does not map root,
- * stat(2) says that the overflow user id owns root's files.  This function gets the id from /proc/sys, which belongs to
- * root.  Files of other unmapped users have the same id, so they are trusted too. */
-static bool link_is_trusted(uid_t owner)
-{
-	struct stat root;
-
-	return owner == geteuid() || owner == 0 || (stat("/proc/sys", &root) == 0 && root.st_uid == owner);
-}
-
 /* Reads the link if its owner is trusted.  The caller frees *target. */
 static int link_read(const struct place *place, char **target, struct vg_err *err)
 {
@@ -91,7 +89,7 @@ static int link_read(const struct place *place, char **target, struct vg_err *er
 		rc = vg_err_sys(err, -ENOMEM, "%s", place->path);
 	else if (length < 0 || fstat(fd, &status) != 0)
 		rc = vg_err_sys(err, -errno, "%s: cannot read this symbolic link", place->path);
-	else if (!link_is_trusted(status.st_uid))
+	else if (!vg_output_path_owner_is_trusted(status.st_uid))
 		rc = vg_err_set(err, -EACCES, "%s: a symbolic link of another user (uid %u) is not followed; use a "
 				"path without it", place->path, status.st_uid);
 	else if (asprintf(target, "%.*s%.*s", text[0] != '/' ? prefix : 0, place->path, (int)length, text) < 0)

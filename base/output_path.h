@@ -3,6 +3,7 @@
 #define VG_BASE_OUTPUT_PATH_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -10,6 +11,10 @@
 
 /* Returns the part of `path` after the last slash, as a pointer into `path`. */
 const char *vg_output_path_name(const char *path);
+
+/* Whether files of this owner are trusted: it is this user or root.  In a user namespace that does not map root, root's
+ * files have the overflow user id; files of other unmapped users have the same id, and are trusted, too. */
+bool vg_output_path_owner_is_trusted(uid_t owner);
 
 /* Makes a file name of an untrusted text, in place: letters, digits, '_', '+', '-' and '.' stay, other bytes become '_',
  * and so does a '-' or '.' at the start.  So the name is no option of a program that gets it by a pattern, no hidden

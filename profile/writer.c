@@ -14,8 +14,9 @@
  * smaller, their headers would take more space. */
 enum { CHUNK_FULL_BYTES = 64 * 1024 };
 
-/* Below the size limit, this much is left for the end record: a reason and some twenty counts. */
-enum { END_MAX_BYTES = 2048 };
+/* What records leave below the size limit: 2 KiB for the end record, which has a reason and some twenty counts, and
+ * 6 KiB for the last counts: the histogram of pauses can have 5 KiB. */
+enum { END_MAX_BYTES = 2 * 1024, LAST_COUNTS_BYTES = 6 * 1024 };
 
 static uint64_t time_us(uint64_t time_ns)
 {
@@ -81,27 +82,47 @@ static void record_begin(struct vg_writer *writer, enum vg_record kind, size_t f
 	pack_uint(writer, kind);
 }
 
-/* Keeps the record, unless the file would become larger than its limit.  After a record that was left out, all others
- * are, too, because they may refer to it. */
-static int record_end(struct vg_writer *writer)
+/* Whether the file would have fewer than left_bytes below its limit. */
+static bool is_near(const struct vg_writer *writer, uint64_t left_bytes)
 {
-	if (writer->limit_bytes != 0 &&
-	    writer->file_bytes + writer->buffer.size + END_MAX_BYTES > writer->limit_bytes)
-		writer->is_over = true;
-	if (writer->is_over) {
-		writer->buffer.size = writer->record_at;
-		writer->records_left_out++;
-	}
+	return writer->limit_bytes != 0 &&
+	       writer->file_bytes + writer->buffer.size + left_bytes > writer->limit_bytes;
+}
+
+static void record_drop(struct vg_writer *writer)
+{
+	writer->buffer.size = writer->record_at;
+	writer->records_left_out++;
+}
+
+static int record_keep(struct vg_writer *writer)
+{
 	if (writer->failed == 0 && writer->buffer.size >= CHUNK_FULL_BYTES)
 		vg_writer_flush(writer);
 	return writer->failed;
 }
 
+/* Keeps the record, unless the file would become larger than its limit.  After a record that was left out, all others
+ * are, too, because they may refer to it. */
+static int record_end(struct vg_writer *writer)
+{
+	writer->is_over |= is_near(writer, END_MAX_BYTES + LAST_COUNTS_BYTES);
+	if (writer->is_over)
+		record_drop(writer);
+	return record_keep(writer);
+}
+
+/* For counts, which refer to nothing. */
+static int counts_end(struct vg_writer *writer)
+{
+	if (is_near(writer, END_MAX_BYTES))
+		record_drop(writer);
+	return record_keep(writer);
+}
+
 bool vg_writer_full(const struct vg_writer *writer)
 {
-	return writer->limit_bytes != 0 &&
-	       writer->file_bytes + writer->buffer.size + VG_WRITER_RESERVE_BYTES >
-	       writer->limit_bytes;
+	return is_near(writer, VG_WRITER_RESERVE_BYTES + writer->names_bytes);
 }
 
 int vg_writer_flush(struct vg_writer *writer)
@@ -341,7 +362,7 @@ int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_
 		pack_uint(writer, pairs[i][0]);
 		pack_uint(writer, pairs[i][1]);
 	}
-	return record_end(writer);
+	return counts_end(writer);
 }
 
 int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
@@ -349,7 +370,7 @@ int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts
 	TO_SINK(writer, lost, counts, count);
 	record_begin(writer, VG_RECORD_LOST, 1);
 	pack_counts(writer, counts, count);
-	return record_end(writer);
+	return counts_end(writer);
 }
 
 int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
@@ -357,7 +378,7 @@ int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *count
 	TO_SINK(writer, stats, counts, count);
 	record_begin(writer, VG_RECORD_STATS, 1);
 	pack_counts(writer, counts, count);
-	return record_end(writer);
+	return counts_end(writer);
 }
 
 int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,
@@ -418,7 +439,7 @@ int vg_writer_jit_code(struct vg_writer *writer, uint64_t address, uint64_t size
 	if (writer->sink != NULL)
 		return 0;
 	/* The process chooses these names.  They leave the reserve to the last records. */
-	if (vg_writer_full(writer)) {
+	if (is_near(writer, VG_WRITER_RESERVE_BYTES)) {
 		writer->records_left_out++;
 		return writer->failed;
 	}

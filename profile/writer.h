@@ -33,7 +33,8 @@ struct vg_writer_thread {
 struct vg_writer {
 	int fd;                      /* the caller's */
 	uint64_t limit_bytes;        /* size limit of the file; 0: none */
-	uint64_t file_bytes;         /* bytes written to the file; at most limit_bytes */
+	uint64_t names_bytes;        /* kept free for names of JIT code, which are written at the end */
+	uint64_t file_bytes;         /* bytes written to the file; with a limit, not more than that */
 	size_t record_at;            /* where the current record begins in the buffer */
 	bool is_over;                /* a record was left out because of the limit */
 	uint64_t records_left_out;   /* because of the limit */

@@ -67,11 +67,12 @@ static int state_get(const struct vg_arguments *arguments, pid_t pid, struct vg_
 
 /* A helper that was asked for its state.  Any user may have made the socket in a shared directory, and never answer.  So
  * all helpers are asked before the first answer is awaited, and all answers have one deadline. */
-enum { LIST_ACCEPT_MS = 10, LIST_ANSWERS_MS = 5000, LISTED_MAX = 500 };
+enum { LIST_ACCEPT_MS = 10, LIST_MS = 5000, LISTED_MAX = 500 };
 
 struct list {
 	const char *directory;
-	size_t left_out;
+	uint64_t deadline_ns;
+	size_t tried, left_out;
 	VG_ARRAY(struct listed { pid_t pid; int socket; }) asked;
 };
 
@@ -89,7 +90,8 @@ static void state_request(pid_t pid, void *context)
 	struct vg_err err;
 	int rc;
 
-	if (list->asked.count >= LISTED_MAX || vg_array_reserve(&list->asked, 1) != 0) {
+	if (list->tried++ >= LISTED_MAX || vg_now_ns() >= list->deadline_ns ||
+	    vg_array_reserve(&list->asked, 1) != 0) {
 		list->left_out++;
 		return;
 	}
@@ -107,18 +109,18 @@ static void state_request(pid_t pid, void *context)
 
 int vg_cmd_list(const struct vg_arguments *arguments)
 {
-	struct list list = { .directory = arguments->directory };
+	struct list list = { .directory = arguments->directory,
+			     .deadline_ns = vg_now_ns() + LIST_MS * UINT64_C(1000000) };
 	struct vg_err err;
 	int rc = vg_helpers_each(list.directory, state_request, &list, &err);
-	uint64_t deadline_ns = vg_now_ns() + LIST_ANSWERS_MS * UINT64_C(1000000);
 
 	for (size_t i = 0; i < list.asked.count; i++) {
 		const struct listed *listed = &list.asked.items[i];
 		uint64_t now_ns = vg_now_ns();
 		struct vg_wire_message message;
 		struct vg_err why;
-		int answer_rc = vg_helpers_answer(listed->socket, &message, VG_WIRE_STATE, now_ns < deadline_ns ?
-						  (int)((deadline_ns - now_ns) / 1000000) : 0, &why);
+		int answer_rc = vg_helpers_answer(listed->socket, &message, VG_WIRE_STATE, now_ns < list.deadline_ns ?
+						  (int)((list.deadline_ns - now_ns) / 1000000) : 0, &why);
 
 		if (answer_rc == 0)
 			state_print(&message.state);
@@ -127,8 +129,8 @@ int vg_cmd_list(const struct vg_arguments *arguments)
 		close(listed->socket);
 	}
 	if (list.left_out > 0)
-		vg_print(stderr, "vgctl: %s: more than %d sockets; %zu are left out\n", list.directory, LISTED_MAX,
-			 list.left_out);
+		vg_print(stderr, "vgctl: %s: too many sockets, or too slow ones; %zu are left out\n",
+			 list.directory, list.left_out);
 	vg_array_free(&list.asked);
 	return rc != 0 ? vg_arguments_fail(&err) : EXIT_SUCCESS;
 }

@@ -68,10 +68,12 @@ static int candidate_open(struct vg_dwarf_dwo *dwo, const char *directory, const
 {
 	if (*name == '/')
 		return dwo_open(dwo, strdup(name), id, unit);
+	if (middle != NULL && *middle == '/')
+		return dwo_open(dwo, vg_path_format("%s/%s", middle, name), id, unit);
+	if (directory == NULL)
+		return -ENOENT;
 	if (middle == NULL)
 		return dwo_open(dwo, vg_path_format("%s/%s", directory, name), id, unit);
-	if (*middle == '/')
-		return dwo_open(dwo, vg_path_format("%s/%s", middle, name), id, unit);
 	return dwo_open(dwo, vg_path_format("%s/%s/%s", directory, middle, name), id, unit);
 }
 
@@ -90,10 +92,10 @@ int vg_dwarf_dwo_find(struct vg_dwarf_dwos *dwos, const struct vg_elf_image *deb
 		return -ENOENT;
 	if (vg_array_reserve(&dwos->open, 1) != 0)
 		return -ENOMEM;
+	/* NULL: the path has gone, or belongs to another mount namespace.  Absolute paths may lead to the file. */
 	directory = realpath(debug->path, NULL);
-	if (directory == NULL)
-		return errno == ENOMEM ? -ENOMEM : -ENOENT;
-	*strrchr(directory, '/') = '\0';
+	if (directory != NULL)
+		*strrchr(directory, '/') = '\0';
 	rc = candidate_open(&dwo, directory, NULL, name, id, unit);
 	compiled_in = text_attribute(skeleton, DW_AT_comp_dir);
 	if (rc == -ENOENT && compiled_in != NULL)

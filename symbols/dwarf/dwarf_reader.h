@@ -69,7 +69,7 @@ struct vg_dwarf_reader {
 	struct vg_demangler demangler;
 	struct vg_dwarf_companions *companions;
 	const struct vg_elf_image *debug;       /* borrowed; the file with the DWARF */
-	const struct vg_dwarf_split *split;     /* of the unit, if it is in a package; else NULL */
+	const struct vg_dwarf_split *split;     /* of a split unit; else NULL */
 	const struct vg_dwarf_language *language; /* of the unit; or of the last unit that had one */
 	struct vg_work_limit work_limit;
 

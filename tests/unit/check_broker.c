@@ -93,6 +93,8 @@ static int index_update(const char *store, const char *path, struct vg_err *err)
 	return 0;
 }
 
+static mode_t directory_mode = 0700;
+
 static void setup(void)
 {
 	static const char *const stores[] = { "folder", "text", "failing", "none" };
@@ -101,7 +103,7 @@ static void setup(void)
 	int ends[2];
 
 	ck_assert_ptr_nonnull(mkdtemp(directory));
-	ck_assert_int_eq(chdir(directory), 0);
+	ck_assert_int_eq(chdir(directory) | chmod(directory, directory_mode), 0);
 	elf_make("module", ET_DYN, "module");
 	elf_make("core", ET_CORE, "memory");
 	elf_make("object", ET_REL, "object");
@@ -125,6 +127,12 @@ static void setup(void)
 	}
 	close(ends[1]);
 	reader = ends[0];
+}
+
+static void setup_shared(void)
+{
+	directory_mode = 01777;
+	setup();
 }
 
 static void teardown(void)
@@ -178,8 +186,8 @@ START_TEST(candidates_in_order)
 	uint32_t next = 0;
 	char *path;
 
-	expect_next("module", &next, "debug", "/ab/010203.debug");
 	expect_next("module", &next, "module", "/module");
+	expect_next("module", &next, "debug", "/ab/010203.debug");
 	ck_assert_int_eq(ask("module", &next, &path), -ENOENT);
 	next = 0;
 	expect_next("offered", &next, "offered", "/gone/offered");
@@ -188,18 +196,17 @@ START_TEST(candidates_in_order)
 }
 END_TEST
 
-/* Another user can put a file with any build id into the working directory. */
-START_TEST(files_of_other_users_are_not_sent)
+/* Another user can put a file with any build id into a working directory that is not private. */
+START_TEST(shared_working_directory)
 {
 	uint32_t next = 0;
 
+	expect_next("module", &next, "debug", "/ab/010203.debug");
+	expect_next("module", &next, "module", "/module");
 	if (geteuid() != 0)
 		return;
 	ck_assert_int_eq(chown("module", 65534, 65534), 0);
 	expect_no_file("module");
-	ck_assert_int_eq(chown("module", 0, 0), 0);
-	expect_next("module", &next, "debug", "/ab/010203.debug");
-	expect_next("module", &next, "module", "/module");
 }
 END_TEST
 
@@ -215,10 +222,14 @@ START_TEST(cache_of_another_user_is_not_used)
 		return;
 	ck_assert_int_eq(mkdir("home", 0755) | chown("home", 65534, 65534), 0);
 	setenv("XDG_CACHE_HOME", "relative", 1);
-	for (int i = 0; i < 2; i++) {
+	/* Root's files below do not help: the other user can replace them. */
+	ck_assert_int_eq(mkdir("home/.cache", 0755) | mkdir("home/.cache/vignette", 0755) | mkdir("mine", 0755) |
+			 symlink(directory, "mine/.cache") | lchown("mine/.cache", 65534, 65534), 0);
+	for (int i = 0; i < 3; i++) {
+		static const char *const homes[] = { "home", "home/new", "mine" };
 		char home[sizeof directory + 10];
 
-		snprintf(home, sizeof home, "%s/%s", directory, i == 0 ? "home" : "home/new");
+		snprintf(home, sizeof home, "%s/%s", directory, homes[i]);
 		setenv("HOME", home, 1);
 		ck_assert_int_eq(vg_cache_directory(&path), 0);
 		ck_assert_ptr_null(path);
@@ -636,11 +647,10 @@ END_TEST
 Suite *broker_suite(void)
 {
 	Suite *suite = suite_create("broker");
-	TCase *cases = tcase_create("broker"), *others = tcase_create("record");
+	TCase *cases = tcase_create("broker"), *others = tcase_create("record"), *shared = tcase_create("shared");
 
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, candidates_in_order);
-	tcase_add_test(cases, files_of_other_users_are_not_sent);
 	tcase_add_test(cases, cache_of_another_user_is_not_used);
 	tcase_add_test(cases, offers_that_change);
 	tcase_add_test(cases, files_that_are_not_sent);
@@ -654,6 +664,9 @@ Suite *broker_suite(void)
 	tcase_add_test(cases, requests_are_bounded);
 	tcase_add_test(cases, confined_reader);
 	suite_add_tcase(suite, cases);
+	tcase_add_checked_fixture(shared, setup_shared, teardown);
+	tcase_add_test(shared, shared_working_directory);
+	suite_add_tcase(suite, shared);
 	tcase_add_test(others, status_lines);
 	tcase_add_test(others, mapped_files);
 	tcase_add_test(others, options_of_three_programs);

@@ -127,6 +127,8 @@ static const char ABI[] = "make a system call by another ABI";
 
 static const struct attempt attempts[] = {
 	{ READS, "openat, to examine", SYS_openat, { AT, PATH("input"), O_PATH }, 0, 0 },
+	{ WAITS, "openat, to write", SYS_openat, { AT, PATH("out/there"), O_WRONLY }, EPERM, EPERM },
+	{ WAITS, "openat, for both", SYS_openat, { AT, PATH("out/there"), O_RDWR }, EPERM, EPERM },
 	{ WAITS, "openat", SYS_openat, { AT, PATH("input"), O_RDONLY | O_CLOEXEC | O_NOCTTY }, EPERM, EPERM },
 	{ READS, "openat, nonblocking", SYS_openat, { AT, PATH("input"), O_RDONLY | O_NONBLOCK }, 0, 0 },
 #ifdef SYS_open
@@ -149,9 +151,10 @@ static const struct attempt attempts[] = {
 	{ OTHER_FILES, "openat, a directory", SYS_openat,
 	  { AT, PATH("elsewhere"), O_RDONLY | O_NONBLOCK | O_DIRECTORY }, LANDLOCK, LANDLOCK },
 	{ OTHER_FILES, "openat2", SYS_openat2, { AT, PATH("input"), 0, 0 }, EPERM, EPERM },
-	{ WRITES, "openat, to write", SYS_openat, { AT, PATH("input"), O_WRONLY }, EPERM, LANDLOCK },
-	{ WRITES, "openat, for both", SYS_openat, { AT, PATH("input"), O_RDWR }, EPERM, LANDLOCK },
-	{ WRITES, "openat, to write, with upper bits", SYS_openat, { AT, PATH("out/there"), O_WRONLY | HIGH }, EPERM, 0 },
+	{ WRITES, "openat, to write", SYS_openat, { AT, PATH("input"), O_WRONLY | O_NONBLOCK }, EPERM, LANDLOCK },
+	{ WRITES, "openat, for both", SYS_openat, { AT, PATH("input"), O_RDWR | O_NONBLOCK }, EPERM, LANDLOCK },
+	{ WRITES, "openat, to write, with upper bits", SYS_openat,
+	  { AT, PATH("out/there"), O_WRONLY | O_NONBLOCK | HIGH }, EPERM, 0 },
 	{ WRITES, "openat, for neither", SYS_openat, { AT, PATH("out/there"), O_ACCMODE }, EPERM, EPERM },
 	{ WRITES, "openat, to truncate", SYS_openat, { AT, PATH("out/there"), O_RDONLY | O_TRUNC }, EPERM, EPERM },
 	{ WRITES, "openat, to write and truncate", SYS_openat, { AT, PATH("out/there"), O_WRONLY | O_TRUNC }, EPERM,
@@ -178,7 +181,7 @@ static const struct attempt attempts[] = {
 	  EPERM },
 	{ MODES, "openat, with upper bits", SYS_openat,
 	  { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 04755 | HIGH }, EPERM, EPERM },
-	{ OUTPUTS, "openat, an existing file and a mode", SYS_openat, { AT, PATH("out/there"), O_RDWR, 04755 },
+	{ OUTPUTS, "openat, an existing file and a mode", SYS_openat, { AT, PATH("out/there"), O_RDWR | O_NONBLOCK, 04755 },
 	  EPERM, 0 },
 	{ OUTPUTS, "mkdirat", SYS_mkdirat, { AT, PATH("out/new"), 0777 }, EPERM, 0 },
 	{ MODES, "mkdirat, set-group-ID", SYS_mkdirat, { AT, PATH("out/new"), 02700 }, EPERM, EPERM },
@@ -501,7 +504,7 @@ START_TEST(output_opened_later_can_be_truncated)
 	if (child == 0) {
 		if (confine(true) != 0)
 			_exit(UNCONFINED);
-		_exit(ftruncate(openat(AT, "out/there", O_RDWR), 0) != 0 ? errno : 0);
+		_exit(ftruncate(openat(AT, "out/there", O_RDWR | O_NONBLOCK), 0) != 0 ? errno : 0);
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
@@ -527,9 +530,9 @@ START_TEST(only_the_output_device_can_be_written)
 	if (child == 0) {
 		if (vg_reader_confine(&(struct vg_confinement){ .writes = "/dev/null" }, NULL) != 0)
 			_exit(UNCONFINED);
-		if (open("/dev/null", O_WRONLY) < 0)
+		if (open("/dev/null", O_WRONLY | O_NONBLOCK) < 0)
 			_exit(1);
-		if (landlock_version() > 0 && (open("/dev/full", O_WRONLY) >= 0 || errno != EACCES))
+		if (landlock_version() > 0 && (open("/dev/full", O_WRONLY | O_NONBLOCK) >= 0 || errno != EACCES))
 			_exit(2);
 		_exit(0);
 	}

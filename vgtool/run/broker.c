@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/output_path.h"
 #include "vgtool/run/broker_places.h"
 #include "vgtool/run/program_open.h"
 #include "vgtool/run/server_path.h"
@@ -68,7 +69,8 @@ static void mapped_read(struct vg_broker_places *places, uint32_t pid)
 	places->mapped_pid = pid;
 }
 
-static int mapped_open(const struct vg_mapped_file *mapped, const struct vg_broker_request *request, char path[PATH_MAX])
+static int mapped_open(const struct vg_mapped_file *mapped, const struct vg_broker_request *request,
+		       char path[PATH_MAX])
 {
 	if (strcmp(base_name(mapped->path), request->name) != 0 ||
 	    snprintf(path, PATH_MAX, "%s", mapped->path) >= PATH_MAX)
@@ -76,8 +78,8 @@ static int mapped_open(const struct vg_mapped_file *mapped, const struct vg_brok
 	return vg_mapped_file_open(mapped);
 }
 
-/* Everybody can give a file the build id of a module.  In the working directory, which may be another user's, only files
- * of this user and of root count. */
+/* Everybody can give a file the build id of a module.  In the working directory, which may be another user's, only
+ * files of this user and of root count. */
 static int working_open(const struct vg_broker_places *places, const struct vg_broker_request *request,
 			char path[PATH_MAX])
 {
@@ -85,7 +87,7 @@ static int working_open(const struct vg_broker_places *places, const struct vg_b
 		 vg_program_open(path, NULL) : -1;
 	struct stat status;
 
-	if (fd >= 0 && (fstat(fd, &status) != 0 || (status.st_uid != geteuid() && status.st_uid != 0))) {
+	if (fd >= 0 && (fstat(fd, &status) != 0 || !vg_output_path_owner_is_trusted(status.st_uid))) {
 		close(fd);
 		fd = -1;
 	}
@@ -102,8 +104,12 @@ static int candidate_open(const struct vg_broker *broker, struct vg_broker_place
 	if (at < broker->offer_count)
 		return offer_open(&broker->offers[at], request, path);
 	at -= broker->offer_count;
+	if (at == 0)
+		return places->working_is_private ? working_open(places, request, path) : -1;
+	at--;
 	if (at < places->directories.count)
-		return path_format(path, places->directories.items[at], request->name) ? vg_program_open(path, NULL) : -1;
+		return path_format(path, places->directories.items[at], request->name) ?
+		       vg_program_open(path, NULL) : -1;
 	at -= places->directories.count;
 	if (at < places->debug_directories.count) {
 		directory = places->debug_directories.items[at];
@@ -117,7 +123,9 @@ static int candidate_open(const struct vg_broker *broker, struct vg_broker_place
 	mapped_read(places, request->pid);
 	if (at < places->mapped.items.count)
 		return mapped_open(&places->mapped.items.items[at], request, path);
-	return at == places->mapped.items.count ? working_open(places, request, path) : -ERANGE;
+	if (at > places->mapped.items.count)
+		return -ERANGE;
+	return places->working_is_private ? -1 : working_open(places, request, path);
 }
 
 static int module_open(const struct vg_broker *broker, struct vg_broker_places *places,

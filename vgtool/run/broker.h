@@ -24,13 +24,14 @@
  * The broker sends programs, libraries and debug files only (vg_program_open()).  It opens them under these names, in
  * this order:
  *   1. the files in `offers` that have the module's name,
- *   2. NAME in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories of the dynamic linker,
- *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette,
- *   4. the files with the module's name that the recorded process executes, if it still runs (mapped_files.h).  The
+ *   2. NAME in the working directory, if only this user can write there,
+ *   3. NAME in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories of the dynamic linker,
+ *   4. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette,
+ *   5. the files with the module's name that the recorded process executes, if it still runs (mapped_files.h).  The
  *      request has its pid, in its own namespace.
- *   5. NAME in the working directory, if the file belongs to this user or to root.
- * A build id proves nothing about a file: everybody can give a file any build id.  So places that others may write come
- * last.
+ *   6. NAME in another working directory.
+ * In the working directory, only files of this user and of root count.  A build id proves nothing about a file:
+ * everybody can give a file any build id.
  * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.  If `stores_only` is set, it sends none of these
  * files.
  *

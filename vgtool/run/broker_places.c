@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "vgtool/run/server_path.h"
 
@@ -61,8 +63,11 @@ void vg_broker_places_read(struct vg_broker_places *places)
 {
 	char *cache = NULL;
 	glob_t found = { 0 };
+	struct stat status;
 
 	places->working = realpath(".", NULL);
+	places->working_is_private = places->working != NULL && stat(places->working, &status) == 0 &&
+				     status.st_uid == geteuid() && (status.st_mode & 022) == 0;
 	list_add(places, getenv("PATH"));
 	list_add(places, getenv("LD_LIBRARY_PATH"));
 	configuration_add(places, "/etc/ld.so.conf");

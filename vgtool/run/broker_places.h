@@ -2,6 +2,7 @@
 #ifndef VG_VGTOOL_BROKER_PLACES_H
 #define VG_VGTOOL_BROKER_PLACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct vg_broker_places {
 	VG_ARRAY(char *) directories;       /* owned; of executables and libraries */
 	VG_ARRAY(char *) debug_directories; /* owned; they have .build-id/ */
 	char *working;                      /* owned; the working directory, or NULL */
+	bool working_is_private;            /* nobody else can write there */
 	struct vg_mapped_files mapped;      /* of the process mapped_pid */
 	uint32_t mapped_pid;                /* 0: none */
 };

@@ -230,8 +230,8 @@ static const struct rule rules_writing[] = {
 	/* Opens one of three files: a new NAME.part, a NAME.part that another process left behind, or a device. */
 	{ SCMP_SYS(openat), 2,
 	  { MASKED(2, OPENING, O_RDWR | O_CREAT | O_EXCL), MASKED(3, FILE_MODE_REFUSED, 0) } },
-	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDWR) } },
-	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_WRONLY) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING | O_NONBLOCK, O_RDWR | O_NONBLOCK) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING | O_NONBLOCK, O_WRONLY | O_NONBLOCK) } },
 	{ SCMP_SYS(mkdir), 1, { MASKED(1, DIRECTORY_MODE_REFUSED, 0) } },
 	{ SCMP_SYS(mkdirat), 1, { MASKED(2, DIRECTORY_MODE_REFUSED, 0) } },
 	/* The C library's renameat() makes this call on architectures that do not have the system call renameat. */

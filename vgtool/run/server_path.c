@@ -6,46 +6,52 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/build_id.h"
+#include "base/output_path.h"
 #include "symbols/table/debug_id.h"
 
 /* Each byte of a file name can become three characters. */
 enum { NAME_MAX_BYTES = 255, ENCODED_ROOM = 3 * NAME_MAX_BYTES + 1 };
 
-/* Whether the file, or the deepest existing directory above it, belongs to this user or to root.  Cuts the path. */
-static bool is_own(char *path)
+/* Whether the path is no link and no file of another user.  A path that does not exist counts as its directory. */
+static bool is_own(const char *path)
 {
-	struct stat status;
-	int rc;
+	char *at = strdup(path), *slash;
+	struct stat link, file;
+	bool own;
 
-	while ((rc = stat(path, &status)) != 0 && errno == ENOENT && path[1] != '\0') {
-		char *slash = strrchr(path, '/');
-
-		slash[slash == path] = '\0';
+	while (at != NULL && lstat(at, &link) != 0 && errno == ENOENT && at[1] != '\0') {
+		slash = strrchr(at, '/');
+		slash[slash == at] = '\0';
 	}
-	return rc == 0 && (status.st_uid == geteuid() || status.st_uid == 0);
+	own = at != NULL && lstat(at, &link) == 0 && vg_output_path_owner_is_trusted(link.st_uid) &&
+	      stat(at, &file) == 0 && vg_output_path_owner_is_trusted(file.st_uid);
+	free(at);
+	return own;
 }
 
-/* sudo(8) may keep another user's HOME.  That user could put links and forged symbols there. */
+/* sudo(8) may keep another user's HOME.  That user can put links and forged symbols there, whatever the owner of the files
+ * below. */
 int vg_cache_directory(char **path)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	const char *parent = cache != NULL && *cache == '/' ? cache : home;
-	char *cut;
+	bool is_cache = cache != NULL && *cache == '/';
+	const char *parent = is_cache ? cache : home;
+	char *middle;
 	bool own;
 
 	*path = NULL;
 	if (parent == NULL || *parent != '/')
 		return 0;
-	if (asprintf(path, parent == cache ? "%s/vignette" : "%s/.cache/vignette", parent) < 0) {
-		*path = NULL;
+	if (asprintf(&middle, "%s%s", parent, is_cache ? "" : "/.cache") < 0)
 		return -ENOMEM;
-	}
-	cut = strdup(*path);
-	own = cut != NULL && is_own(cut);
-	free(cut);
+	if (asprintf(path, "%s/vignette", middle) < 0)
+		*path = NULL;
+	own = *path != NULL && is_own(parent) && is_own(middle) && is_own(*path);
+	free(middle);
+	if (*path == NULL)
+		return -ENOMEM;
 	if (!own) {
 		free(*path);
 		*path = NULL;

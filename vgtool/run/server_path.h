@@ -13,7 +13,8 @@
 enum { VG_SERVER_URL_MAX_BYTES = 1000 };
 
 /* Sets *path to $XDG_CACHE_HOME/vignette, or else to $HOME/.cache/vignette; NULL if neither variable is an absolute
- * path, or if the directory belongs to another user, who could put forged symbols there.  The caller frees *path.  Returns 0 or -ENOMEM. */
+ * path, or if a part of the path from that variable on belongs to another user, who could put forged symbols there.
+ * The caller frees *path.  Returns 0 or -ENOMEM. */
 int vg_cache_directory(char **path);
 
 /* Whether the text is the URL of a server, and not a path. */

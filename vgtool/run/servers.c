@@ -86,7 +86,8 @@ static int settings_read(struct vg_servers *servers, struct vg_err *err)
 				  "4G", size);
 	servers->timeout_s = (uint32_t)seconds;
 	return servers->cache != NULL ? 0 :
-	       vg_err_set(err, -EINVAL, "there is no directory for files from servers; set XDG_CACHE_HOME or HOME");
+	       vg_err_set(err, -EINVAL, "there is no directory for files from servers, or it belongs to another user; set "
+			  "XDG_CACHE_HOME or HOME");
 }
 
 int vg_servers_add(struct vg_servers *servers, const char *url, const char **store, struct vg_err *err)
@@ -175,7 +176,7 @@ static void failure_print(const struct vg_servers *servers, const struct vg_serv
 /* Counts a download.  Returns false, and says so once, if there were too many, or too large ones. */
 static bool download_count(struct vg_servers *servers)
 {
-	if (servers->bytes_sum / VG_SERVER_SUM_FACTOR > servers->bytes_max) {
+	if (servers->bytes_sum / VG_SERVER_SUM_FACTOR >= servers->bytes_max) {
 		if (servers->asked < VG_SERVER_FILES_MAX)
 			vg_print(stderr, "%s: servers have sent %" PRIu64 " bytes; they are asked for no more\n",
 				 servers->command, servers->bytes_sum);

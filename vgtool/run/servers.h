@@ -46,7 +46,7 @@ struct vg_servers {
 	/* Private: */
 	VG_ARRAY(struct vg_server) symbols;
 	VG_ARRAY(struct vg_server) debuginfod;
-	char *cache;                 /* owned; NULL: $XDG_CACHE_HOME and $HOME are not set */
+	char *cache;                 /* owned; NULL: none, see vg_cache_directory() */
 	uint32_t timeout_s;          /* of each download */
 	uint64_t bytes_max;          /* of each file; of all files: VG_SERVER_SUM_FACTOR times that */
 	uint64_t bytes_sum;          /* of the files so far */

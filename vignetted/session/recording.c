@@ -9,6 +9,10 @@
 
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
 
+/* With a perf map, this part of the largest size is for names of JIT code, which are written when the recording has
+ * ended: 4 KiB of 64 KiB, 16 MiB of 256 MiB. */
+enum { NAMES_SHARE = 16 };
+
 /* Labels of vg_recording_mark() get ids above those that an event ring can have. */
 enum { REMOTE_LABELS_FIRST = 1 << 30, REMOTE_LABELS_MAX = 1 << 12 };
 
@@ -58,8 +62,10 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 	vg_disk_open(&recording->disk, start->fd, recording->begin_ns);
 	vg_ticks_start(&recording->ticks, options->period_ns, recording->begin_ns);
 	recording->ticks.in_first_half = true;
-	if (options->perf_map)
+	if (options->perf_map) {
 		vg_perf_map_open(&recording->perf_map, start->pid);
+		recorder->writer.names_bytes = options->max_file_bytes / NAMES_SHARE;
+	}
 	return header_write(recording, start);
 }
 

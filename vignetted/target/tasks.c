@@ -10,12 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Others need descriptors, too: for the process's maps, and for libraries. */
-enum { CLOSED_AT_ONCE = 16 };
+/* Descriptors for the process's maps, libraries, sockets and files that are open for a moment; and how many are closed
+ * at once if none is left. */
+enum { OTHER_FILES = 64, CLOSED_AT_ONCE = 16 };
 
 int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 {
 	struct rlimit limit;
+	size_t others;
 	char path[64];
 
 	memset(tasks, 0, sizeof *tasks);
@@ -24,9 +26,11 @@ int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 	if (tasks->directory == NULL)
 		return errno == ENOENT ? -ESRCH : -errno;
 	/* Threads' files are kept open: they are read at every tick, and open(2) costs three times as much as read(2).
-	 * The other descriptors are for timers (capture/timers.c), which use a quarter of the limit at most. */
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-		tasks->open_files_max = limit.rlim_cur > 64 ? ((size_t)limit.rlim_cur - 64) / 4 * 3 : 0;
+	 * The other descriptors are for timers (capture/timers.c), which use a quarter of the limit at most, for one
+	 * ring on each CPU, and for OTHER_FILES. */
+	others = OTHER_FILES + (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur - limit.rlim_cur / 4 > others)
+		tasks->open_files_max = (size_t)(limit.rlim_cur - limit.rlim_cur / 4) - others;
 	return 0;
 }
 
