@@ -100,14 +100,21 @@ static int handle_open(int handle, const char *path, const struct stat *wanted)
 int vg_regular_file_open(const char *path)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC), fd = -EINVAL;
-	struct stat status;
+	struct stat status = { 0 };
 
 	if (handle < 0)
 		return -errno;
 	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode))
 		fd = handle_open(handle, path, &status);
+	else if (S_ISDIR(status.st_mode))
+		fd = -EISDIR;
 	close(handle);
 	return fd;
+}
+
+static int directory_error(const char *path, struct vg_err *err)
+{
+	return vg_err_set(err, -EISDIR, "%s: is a directory; this command reads files", path);
 }
 
 /* Takes ownership of fd, unless it is standard input. */
@@ -119,7 +126,7 @@ static int contents_read(struct vg_infile *file, int fd, struct vg_err *err)
 	if (fstat(fd, &status) != 0)
 		rc = vg_err_sys(err, -errno, "%s: cannot read", file->path);
 	else if (S_ISDIR(status.st_mode))
-		rc = vg_err_set(err, -EISDIR, "%s: is a directory; this command reads files", file->path);
+		rc = directory_error(file->path, err);
 	else if (S_ISREG(status.st_mode))
 		rc = file_map(file, fd, (uint64_t)status.st_size, err);
 	else
@@ -136,6 +143,8 @@ int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err)
 	*file = (struct vg_infile){ .path = path, .bytes = empty };
 	if (fd == -EINVAL)
 		return vg_err_set(err, fd, "%s: not a regular file", path);
+	if (fd == -EISDIR)
+		return directory_error(path, err);
 	return fd >= 0 ? contents_read(file, fd, err) : vg_err_sys(err, fd, "%s: cannot open", path);
 }
 

@@ -22,7 +22,7 @@ struct vg_infile {
  * of a directory) are opened with this function.  The seccomp filter of the confined readers forbids open(2) without
  * O_NONBLOCK or O_PATH, so that no library opens such a path itself.
  *
- * Returns a descriptor, which the caller owns; -EINVAL: another type of file; or another negative errno.
+ * Returns a descriptor, which the caller owns; -EISDIR; -EINVAL: another type of file; or another negative errno.
  */
 int vg_regular_file_open(const char *path);
 

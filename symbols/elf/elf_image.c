@@ -176,8 +176,8 @@ static int file_open(const char *path, struct vg_err *err)
 {
 	int fd = vg_regular_file_open(path);
 
-	if (fd == -EINVAL)
-		return vg_err_set(err, fd, "%s: not a regular file", path);
+	if (fd == -EINVAL || fd == -EISDIR)
+		return vg_err_set(err, -EINVAL, "%s: not a regular file", path);
 	return fd >= 0 ? fd : vg_err_sys(err, fd, "%s: cannot open", path);
 }
 
