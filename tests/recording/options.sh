@@ -6,8 +6,8 @@ set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 needs node /usr/bin/python3
 cd "$dir"
-# recorded: prints the name of the profile in the latest line of vignetted
-recorded() { sed -n 's/^vignetted: \(.*\): [0-9]* samples\{0,1\} of .*/\1/p' log | tail -n 1; }
+# profile_of LOG: prints the name of the profile in the latest line of vignetted
+profile_of() { sed -n 's/^vignetted: \(.*\): [0-9]* samples\{0,1\} of .*/\1/p' "$1" | tail -n 1; }
 
 # ---- the default name: nothing is replaced ----
 sleep 3600 &
@@ -15,7 +15,7 @@ pids="$pids $!" pid=$!
 await 60 "sleep is executed" executed $pid
 for name in "sleep.$pid.vgp" "sleep.$pid.1.vgp" "sleep.$pid.2.vgp"; do
 	timeout 120 "$VIGNETTED" --pid "$pid" --duration 100ms 2>log || fail "no -o: $(cat log)"
-	[ "$(recorded)" = "$name" ] || fail "another name than $name: $(cat log)"
+	[ "$(profile_of log)" = "$name" ] || fail "another name than $name: $(cat log)"
 	[ ! -e "$name.part" ] && info "$name" program >/dev/null || fail "$name is no profile"
 	cksum "$name" >>sums
 done
@@ -24,15 +24,18 @@ sort sums | diff - now || fail "a profile was replaced"
 # A command's profile has the command's pid.  If the command is a link, the file has the executable's name, and the
 # profile has the command's.
 ln -s /bin/sleep a-server
-timeout 120 "$VIGNETTED" -- ./a-server 0.1 2>log || fail "a command without -o: $(cat log)"
-[ "$(recorded | sed 's/[0-9][0-9]*/N/')" = sleep.N.vgp ] || fail "another name than the executable's: $(cat log)"
-[ "$(info "$(recorded)" program)" = a-server ] || fail "the program is not a-server"
+recorded -- ./a-server 0.1
+name=$(profile_of log.recorded)
+[ "$(echo "$name" | sed 's/[0-9][0-9]*/N/')" = sleep.N.vgp ] || fail "another name than the executable's: $(cat log.recorded)"
+[ "$(info "$name" program)" = a-server ] || fail "the program is not a-server"
 # The name of a program becomes no option, no hidden file, and no control of a terminal.
 mkdir names
 unsafe() {
 	cp /bin/sleep "names/$1"
-	(cd names && timeout 120 "$VIGNETTED" -- "./$1" 0.1) 2>log || fail "$1: $(cat log)"
-	[ "$(recorded | sed 's/\.[0-9]*\.vgp$//')" = "$2" ] && [ -f "names/$(recorded)" ] || fail "$1: not $2.N.vgp: $(cat log)"
+	(cd names && recorded -- "./$1" 0.1) || exit 1
+	name=$(profile_of log.recorded)
+	[ "$(echo "$name" | sed 's/\.[0-9]*\.vgp$//')" = "$2" ] && [ -f "names/$name" ] ||
+		fail "$1: not $2.N.vgp: $(cat log.recorded)"
 }
 unsafe '--checkpoint-action=exec=id>PWNED #' _-checkpoint-action_exec_id_PWNED__
 unsafe -oPWNED _oPWNED
