@@ -13,7 +13,6 @@
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 #include "vignetted/target/access.h"
-#include "vignetted/target/proc_status.h"
 
 /* If the first sample fails, it is tried again.  Each wait is FIRST_SAMPLE_RETRY_US longer than the wait before; all
  * waits together take 2 s.  With 0.1 s, one of eight recordings that begin at the same time on a busy machine failed:
@@ -198,14 +197,6 @@ static int unreadable_reason(struct vg_session *session, struct vg_err *err)
 	       vg_err_sys(err, rc, "process %d: no thread can be read", session->target.pid);
 }
 
-/* Whether another process traces the target now. */
-static bool is_traced(const struct vg_session *session)
-{
-	long tracer = vg_proc_status_number(session->target.pid, "TracerPid:");
-
-	return tracer > 0 && tracer != (long)getpid();
-}
-
 /* Takes the first sample.  In a recording on demand, only scans.  If no thread can be sampled, fails with the reason,
  * instead of leaving an empty profile.  It is no failure if other recordings take turns in tracing the thread: later
  * samples are taken between theirs. */
@@ -231,7 +222,7 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 			break;
 		/* Retry: another tracer may hold the thread for a moment, and during an execve(2) nobody can attach.
 		 * vg_access_check() fails if that tracer stays. */
-		taken_turns |= is_traced(session);
+		taken_turns |= vg_access_tracer(session->target.pid) != 0;
 		rc = vg_access_check(session->target.pid, err);
 		if (rc != 0)
 			return rc;

@@ -39,18 +39,23 @@ static void line_read(const char *path, char *line, size_t line_bytes)
 	fclose(file);
 }
 
+long vg_access_tracer(pid_t pid)
+{
+	long tracer = vg_proc_status_number(pid, "TracerPid:");
+
+	return tracer > 0 && tracer != (long)getpid() ? tracer : 0;
+}
+
 /* The process that traces the target all the time, or 0.  Another vignetted is not reported, because it traces a thread
  * for only 20 to 30 us per sample.  We are not reported either: we may be the tracer of a thread whose stop is
  * pending. */
 static long lasting_tracer(pid_t pid)
 {
-	long tracer = vg_proc_status_number(pid, "TracerPid:");
+	long tracer = vg_access_tracer(pid);
 
-	if (tracer <= 0 || tracer == (long)getpid())
-		return 0;
-	for (int i = 1; i < TRACER_CHECKS; i++) {
+	for (int i = 1; tracer != 0 && i < TRACER_CHECKS; i++) {
 		usleep((useconds_t)i * TRACER_WAIT_US);
-		if (vg_proc_status_number(pid, "TracerPid:") != tracer)
+		if (vg_access_tracer(pid) != tracer)
 			return 0;
 	}
 	return tracer;

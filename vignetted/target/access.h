@@ -25,6 +25,9 @@ struct vg_access {
 /* Reads the facts.  Takes 0.5 s if another process traces the process. */
 void vg_access_read(struct vg_access *access, pid_t pid);
 
+/* The pid of the process that traces the process now; 0: none, or we do. */
+long vg_access_tracer(pid_t pid);
+
 /* Reads only the facts about a command that vignetted would start.  The pid is 0. */
 void vg_access_read_own(struct vg_access *access);
 
