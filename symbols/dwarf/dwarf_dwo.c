@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <unistd.h>
 
+#include "symbols/dwarf/dwarf_name.h"
 #include "symbols/elf/elf_separate.h"
 
 static void dwo_close(struct vg_dwarf_dwo *dwo)
@@ -55,13 +56,6 @@ static void descriptor_close(struct vg_dwarf_dwo *dwo)
 	}
 }
 
-static const char *text_attribute(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_attr(die, name, &attribute) != NULL ? dwarf_formstring(&attribute) : NULL;
-}
-
 /* Opens directory/middle/name, without the parts before one that is an absolute path. */
 static int candidate_open(struct vg_dwarf_dwo *dwo, const char *directory, const char *middle, const char *name,
 			  uint64_t id, Dwarf_Die *unit)
@@ -77,30 +71,36 @@ static int candidate_open(struct vg_dwarf_dwo *dwo, const char *directory, const
 	return dwo_open(dwo, vg_path_format("%s/%s/%s", directory, middle, name), id, unit);
 }
 
+/* Once for all units of the debug file.  Without a directory, absolute paths may still lead to a file. */
+static void directory_read(struct vg_dwarf_dwos *dwos, const struct vg_elf_image *debug)
+{
+	if (dwos->directory_is_read)
+		return;
+	dwos->directory_is_read = true;
+	dwos->directory = realpath(debug->path, NULL);
+	if (dwos->directory != NULL)
+		*strrchr(dwos->directory, '/') = '\0';
+}
+
 int vg_dwarf_dwo_find(struct vg_dwarf_dwos *dwos, const struct vg_elf_image *debug, Dwarf_Die *skeleton,
 		      Dwarf_Die *unit, struct vg_dwarf_split *split)
 {
-	const char *name = text_attribute(skeleton, DW_AT_dwo_name), *compiled_in;
+	const char *name = vg_dwarf_string(skeleton, DW_AT_dwo_name), *compiled_in;
 	struct vg_dwarf_dwo dwo;
-	char *directory;
 	uint64_t id;
 	int rc;
 
 	if (name == NULL)
-		name = text_attribute(skeleton, DW_AT_GNU_dwo_name);
+		name = vg_dwarf_string(skeleton, DW_AT_GNU_dwo_name);
 	if (name == NULL || dwarf_cu_info(skeleton->cu, NULL, NULL, NULL, NULL, &id, NULL, NULL) != 0)
 		return -ENOENT;
 	if (vg_array_reserve(&dwos->open, 1) != 0)
 		return -ENOMEM;
-	/* NULL: the path has gone, or belongs to another mount namespace.  Absolute paths may lead to the file. */
-	directory = realpath(debug->path, NULL);
-	if (directory != NULL)
-		*strrchr(directory, '/') = '\0';
-	rc = candidate_open(&dwo, directory, NULL, name, id, unit);
-	compiled_in = text_attribute(skeleton, DW_AT_comp_dir);
+	directory_read(dwos, debug);
+	rc = candidate_open(&dwo, dwos->directory, NULL, name, id, unit);
+	compiled_in = vg_dwarf_string(skeleton, DW_AT_comp_dir);
 	if (rc == -ENOENT && compiled_in != NULL)
-		rc = candidate_open(&dwo, directory, compiled_in, name, id, unit);
-	free(directory);
+		rc = candidate_open(&dwo, dwos->directory, compiled_in, name, id, unit);
 	if (rc != 0)
 		return rc;
 	descriptor_close(&dwo);
@@ -114,4 +114,5 @@ void vg_dwarf_dwos_close(struct vg_dwarf_dwos *dwos)
 	for (size_t i = 0; i < dwos->open.count; i++)
 		dwo_close(&dwos->open.items[i]);
 	vg_array_free(&dwos->open);
+	free(dwos->directory);
 }

@@ -18,11 +18,15 @@ struct vg_dwarf_dwo {
 
 struct vg_dwarf_dwos {
 	VG_ARRAY(struct vg_dwarf_dwo) open;
+	bool directory_is_read;
+	char *directory;                /* owned; of the debug file.  NULL: its path has gone, or belongs to another
+					   mount namespace */
 };
 
-/* Finds the split unit of the skeleton unit `skeleton` of `debug`: in the file DW_AT_dwo_name, first beside `debug`,
- * then in the unit's directory.  *unit and *split are valid until vg_dwarf_dwos_close().  Returns 0; -ENOENT: there is no
- * such file, or it has another unit; -EBADMSG: the unit is damaged; -ENOMEM. */
+/* Finds the split unit of the skeleton unit `skeleton` of `debug`, which is the same file in all calls: in the file
+ * DW_AT_dwo_name, first beside `debug`, then in the unit's directory.  *unit and *split are valid until
+ * vg_dwarf_dwos_close().  Returns 0; -ENOENT: there is no such file, or it has another unit; -EBADMSG: the unit is
+ * damaged; -ENOMEM. */
 int vg_dwarf_dwo_find(struct vg_dwarf_dwos *dwos, const struct vg_elf_image *debug, Dwarf_Die *skeleton,
 		      Dwarf_Die *unit, struct vg_dwarf_split *split);
 void vg_dwarf_dwos_close(struct vg_dwarf_dwos *dwos);

@@ -5,6 +5,7 @@
 
 #include "base/sorted.h"
 #include "symbols/dwarf/dwarf_file.h"
+#include "symbols/dwarf/dwarf_name.h"
 
 /*
  * Runs line number programs, versions 2 to 5 (DWARF 5, 6.2).  libdw is not used, for two reasons.
@@ -251,8 +252,7 @@ int vg_dwarf_read_rows(struct vg_dwarf_reader *reader, Dwarf_Die *unit)
 	/* Partial units of dwz have no code. */
 	if (dwarf_tag(unit) == DW_TAG_partial_unit)
 		return 0;
-	if (dwarf_attr(unit, DW_AT_comp_dir, &attribute) != NULL)
-		reader->directory = dwarf_formstring(&attribute);
+	reader->directory = vg_dwarf_string(unit, DW_AT_comp_dir);
 	if (dwarf_attr(unit, DW_AT_stmt_list, &attribute) == NULL ||
 	    dwarf_formudata(&attribute, &offset) != 0)
 		return 0;

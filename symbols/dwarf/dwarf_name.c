@@ -59,7 +59,7 @@ static int scope_of(struct vg_dwarf_reader *reader, const Dwarf_Die *die, uint32
 	return 0;
 }
 
-static const char *string_attribute(Dwarf_Die *die, unsigned name)
+const char *vg_dwarf_string(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 
@@ -70,9 +70,9 @@ static const char *string_attribute(Dwarf_Die *die, unsigned name)
 
 static const char *linkage_name(Dwarf_Die *die)
 {
-	const char *name = string_attribute(die, DW_AT_linkage_name);
+	const char *name = vg_dwarf_string(die, DW_AT_linkage_name);
 
-	return name != NULL ? name : string_attribute(die, DW_AT_MIPS_linkage_name);
+	return name != NULL ? name : vg_dwarf_string(die, DW_AT_MIPS_linkage_name);
 }
 
 bool vg_dwarf_has_linkage_name(const struct vg_dwarf_reader *reader, Dwarf_Die *die)
@@ -152,7 +152,7 @@ static int name_find(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *
 				undemangled = linkage;
 		}
 		if (own == NULL)
-			own = string_attribute(&die, DW_AT_name);
+			own = vg_dwarf_string(&die, DW_AT_name);
 		rc = scope_of(reader, &die, &found);
 		if (rc != 0)
 			return rc;

@@ -8,6 +8,9 @@
  * is new.  Returns 0 or -ENOMEM. */
 int vg_dwarf_origin(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *origin);
 
+/* The text of an attribute; NULL: the DIE has no such attribute, or it is no text.  Valid as long as libdw's file. */
+const char *vg_dwarf_string(Dwarf_Die *die, unsigned name);
+
 /* Records the scope of a DIE's name.  `scope` is a string id.  Returns 0 or -ENOMEM. */
 int vg_dwarf_record_scope(struct vg_dwarf_reader *reader, const Dwarf_Die *die, uint32_t scope);
 
