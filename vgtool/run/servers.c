@@ -176,17 +176,20 @@ static void failure_print(const struct vg_servers *servers, const struct vg_serv
 /* Counts a download.  Returns false, and says so once, if there were too many, or too large ones. */
 static bool download_count(struct vg_servers *servers)
 {
-	if (servers->bytes_sum / VG_SERVER_SUM_FACTOR >= servers->bytes_max) {
-		if (servers->asked < VG_SERVER_FILES_MAX)
-			vg_print(stderr, "%s: servers have sent %" PRIu64 " bytes; they are asked for no more\n",
-				 servers->command, servers->bytes_sum);
-		servers->asked = VG_SERVER_FILES_MAX + 1;
-		return false;
+	bool too_large = servers->bytes_sum / VG_SERVER_SUM_FACTOR >= servers->bytes_max;
+
+	if (!too_large && servers->asked < VG_SERVER_FILES_MAX) {
+		servers->asked++;
+		return true;
 	}
-	if (servers->asked == VG_SERVER_FILES_MAX)
-		vg_print(stderr, "%s: servers were asked for %d files; they are asked for no more\n", servers->command,
-			 VG_SERVER_FILES_MAX);
-	return servers->asked++ < VG_SERVER_FILES_MAX;
+	if (!servers->is_over && too_large)
+		vg_print(stderr, "%s: servers have sent %" PRIu64 " bytes; they are asked for no more\n",
+			 servers->command, servers->bytes_sum);
+	else if (!servers->is_over)
+		vg_print(stderr, "%s: servers were asked for %d files; they are asked for no more\n",
+			 servers->command, VG_SERVER_FILES_MAX);
+	servers->is_over = true;
+	return false;
 }
 
 /* Returns 0; -ENOENT: the server does not have the file; -EIO: it fails, or is asked no more. */

@@ -52,6 +52,7 @@ struct vg_servers {
 	uint64_t bytes_sum;          /* of the files so far */
 	struct vg_fetcher fetcher;
 	size_t asked;                /* number of downloads */
+	bool is_over;                /* a limit of all downloads was reached, and the message printed */
 	struct vg_intern absent;     /* URLs of files that servers do not have: aggregate asks for each profile */
 };
 
