@@ -44,13 +44,14 @@ bool vg_output_path_owner_is_trusted(uid_t owner)
 	return owner == geteuid() || owner == 0 || (stat("/proc/sys", &root) == 0 && root.st_uid == owner);
 }
 
-void vg_output_path_make_name(char *text)
+void vg_output_path_make_name(const char *text, char name[VG_OUTPUT_NAME_BYTES])
 {
 	/* isalnum(3) depends on the locale. */
 	static const char kept[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-.";
 
-	for (char *at = text; *at != '\0'; at++) {
-		if (strchr(kept, *at) == NULL || (at == text && (*at == '-' || *at == '.')))
+	snprintf(name, VG_OUTPUT_NAME_BYTES, "%s", text);
+	for (char *at = name; *at != '\0'; at++) {
+		if (strchr(kept, *at) == NULL || (at == name && (*at == '-' || *at == '.')))
 			*at = '_';
 	}
 }

@@ -16,10 +16,12 @@ const char *vg_output_path_name(const char *path);
  * files have the overflow user id; files of other unmapped users have the same id, and are trusted, too. */
 bool vg_output_path_owner_is_trusted(uid_t owner);
 
-/* Makes a file name of an untrusted text, in place: letters, digits, '_', '+', '-' and '.' stay, other bytes become '_',
- * and so does a '-' or '.' at the start.  So the name is no option of a program that gets it by a pattern, no hidden
- * file, and cannot control a terminal.  An empty text stays empty.  The caller bounds the length. */
-void vg_output_path_make_name(char *text);
+/* Makes a file name of an untrusted text: letters, digits, '_', '+', '-' and '.' stay, other bytes become '_', and so
+ * does a '-' or '.' at the start.  So the name is no option of a program that gets it by a pattern, no hidden file, and
+ * cannot control a terminal.  It is cut to 200 bytes: NAME_MAX is 255, and numbers and endings are added.  The name of
+ * an empty text is empty. */
+enum { VG_OUTPUT_NAME_BYTES = 201 };
+void vg_output_path_make_name(const char *text, char name[VG_OUTPUT_NAME_BYTES]);
 
 /* Returns an O_PATH descriptor of the path's directory, or a negative errno.  The descriptor stays valid after
  * chdir(2), chroot(2) or rename(2). */

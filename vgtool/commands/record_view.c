@@ -12,9 +12,6 @@
 #include "vgtool/commands/view_page.h"
 #include "vgtool/run/browser.h"
 
-/* A file name has at most 255 bytes (NAME_MAX), and ".html" and ".part" are added. */
-enum { PROGRAM_BYTES = 200 };
-
 /* Reads the path of the process's executable, or "record" if it is unknown. */
 static void executable_read(pid_t pid, char *room, size_t room_bytes)
 {
@@ -33,7 +30,7 @@ static void executable_read(pid_t pid, char *room, size_t room_bytes)
 
 char *vg_record_view_path(const struct vg_record_options *options)
 {
-	char room[PATH_MAX], name[PROGRAM_BYTES + 1], *path;
+	char room[PATH_MAX], name[VG_OUTPUT_NAME_BYTES], *path;
 
 	if (options->out != NULL)
 		return vg_view_page_path(options->out);
@@ -41,8 +38,7 @@ char *vg_record_view_path(const struct vg_record_options *options)
 		executable_read(options->pids.items[0], room, sizeof room);
 	else
 		snprintf(room, sizeof room, "%s", options->command[0]);
-	snprintf(name, sizeof name, "%.200s", vg_output_path_name(room));
-	vg_output_path_make_name(name);
+	vg_output_path_make_name(vg_output_path_name(room), name);
 	return asprintf(&path, "./%s.html", name) >= 0 ? path : NULL;
 }
 

@@ -9,8 +9,7 @@
 #include "base/output_path.h"
 #include "vignetted/target/target.h"
 
-/* A file name has at most 255 bytes (NAME_MAX), and ".part" is added. */
-enum { NAMES_MAX = 1000, PROGRAM_BYTES = 200 };
+enum { NAMES_MAX = 1000 };
 
 bool vg_output_is_directory(const char *output)
 {
@@ -21,13 +20,12 @@ bool vg_output_is_directory(const char *output)
 
 int vg_output_name_open(struct vg_outfile *file, const char *directory, pid_t pid, struct vg_err *err)
 {
-	char program[VG_PROGRAM_BYTES], name[PROGRAM_BYTES + 1], path[PATH_MAX + PROGRAM_BYTES + 40];
+	char program[VG_PROGRAM_BYTES], name[VG_OUTPUT_NAME_BYTES], path[PATH_MAX + VG_OUTPUT_NAME_BYTES + 40];
 	const char *slash = directory != NULL ? "/" : "";
 	int rc = -EEXIST;
 
 	vg_target_executable_name(pid, program);
-	snprintf(name, sizeof name, "%.200s", *program != '\0' ? program : "process");
-	vg_output_path_make_name(name);
+	vg_output_path_make_name(*program != '\0' ? program : "process", name);
 	for (int i = 0; rc == -EEXIST && i < NAMES_MAX; i++) {
 		if (i == 0)
 			snprintf(path, sizeof path, "%.4095s%s%s.%d.vgp", directory ?: "", slash, name, pid);
