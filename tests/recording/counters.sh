@@ -74,7 +74,7 @@ self() {
 total() { "$VGTOOL" report --json --counter "$2" "$1" | sed -n '1s/.*"counter_total":\([0-9]*\),.*/\1/p'; }
 
 between "$(total named.vgp page-faults)" 4000 4400 "page faults; reads: $(records named.vgp 'it.filter((r) =>
-	r.kind === "perf_counters").map((r) => r.thread + ":" + r.values[0]).join(" ")') $(info named.vgp lost)"
+	r.kind === "perf_counters").map((r) => r.thread + ":" + r.values[0]).join(" ")') $(info named.vgp lost) $(cat log.recorded)"
 faults=$(self page-faults touch) clock=$(self task-clock spin)
 echo "$faults page faults of touch, $clock ns of spin; $counts reads, steps up to $(step named.vgp 0) page faults"
 [ "$faults" -ge 2000 ] || fail "expected 2000 page faults in touch or more, got $faults"
