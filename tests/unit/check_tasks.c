@@ -170,7 +170,7 @@ START_TEST(descriptors_run_out)
 }
 END_TEST
 
-/* A sample outside of rounds sees what the thread has done since the round. */
+/* For a sample outside of rounds, the thread's activity is read again. */
 START_TEST(expired_activity_is_read_again)
 {
 	struct vg_activity activity = { 0 };

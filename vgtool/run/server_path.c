@@ -31,8 +31,8 @@ static bool is_own(const char *path)
 	return own;
 }
 
-/* sudo(8) may keep another user's HOME.  That user can put links and forged symbols there, whatever the owner of the files
- * below. */
+/* sudo(8) may keep another user's HOME.  That user can put links and forged symbols there, whatever the owner of the
+ * files below. */
 int vg_cache_directory(char **path)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

@@ -224,8 +224,8 @@ static int task_file_open(const struct vg_tasks *tasks, pid_t tid, const char *n
 	return openat(dirfd(tasks->directory), path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The process has no descriptor left.  Closes some of the kept files, and keeps no more from now on: a file that is opened
- * again costs a microsecond, and one that cannot be opened costs a sample.  False if no file is kept. */
+/* The process has no descriptor left.  Closes some of the kept files, and keeps no more from now on: a file that is
+ * opened again costs a microsecond, and one that cannot be opened costs a sample.  False if no file is kept. */
 static bool kept_close(struct vg_tasks *tasks)
 {
 	size_t most = tasks->open_files > CLOSED_AT_ONCE ? tasks->open_files - CLOSED_AT_ONCE : 0;
