@@ -377,6 +377,7 @@ fixture_sources = \
 	tests/fixtures/symbols_languages.f90 \
 	tests/fixtures/symbols_languages.s \
 	tests/fixtures/symbols_names.cc \
+	tests/fixtures/symbols_nested.s \
 	tests/fixtures/symbols_overflow.s \
 	tests/fixtures/symbols_plain.c \
 	tests/fixtures/symbols_plain_more.c \

@@ -72,6 +72,7 @@ struct vg_dwarf_reader {
 	const struct vg_dwarf_split *split;     /* of a split unit; else NULL */
 	const struct vg_dwarf_language *language; /* of the unit; or of the last unit that had one */
 	struct vg_work_limit work_limit;
+	uint64_t dies_walked;
 
 	/* of one unit */
 	VG_ARRAY(struct vg_dwarf_function) functions;

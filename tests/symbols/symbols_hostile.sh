@@ -122,6 +122,20 @@ expect 0 "$dir/overflow.so"
 "$VGTOOL" symbols -o "$dir/store" "$dir/overflow.so" >"$dir/out" 2>&1 || fail "overflow.so: status $?"
 grep -q '^overflow.so: 20 damaged parts left out' "$dir/out" || fail "overflow.so: $(cat "$dir/out")"
 
+# nested LEVELS LEAVES FUNCTIONS DAMAGED: fails unless a tree of that depth has so many functions and damaged parts
+nested() {
+	$CC -shared -nostdlib "-Wa,--defsym,LEVELS=$1,--defsym,LEAVES=$2" "$fixtures/symbols_nested.s" -o "$dir/nested.so"
+	exits 0 "$VGTOOL" symbols -o "$dir/store" "$dir/nested.so"
+	has out " $3 functions"
+	[ "$(cat "$dir/out" "$dir/err" | grep -c '1 damaged parts left out')" = "$4" ] ||
+		fail "nested $*: $(cat "$dir/out" "$dir/err")"
+}
+# In a tree without DW_AT_sibling, the leaves are skipped once for each level.  A tree of the usual depth is read.  A deep
+# one makes more work than its size allows.  Of one that is too deep, what comes before is kept.
+nested 20 100000 1 0
+nested 1000 100000 0 1
+nested 3000 10 1 1
+
 # Compressed debug information, and debug information in another file.
 objcopy --compress-debug-sections=zstd "$dir/program5" "$dir/program-zstd"
 nm --format=posix "$dir/program5" | awk '$2 == "t" { print $1 }' >"$dir/keep"
