@@ -71,6 +71,10 @@ grep -q 'was truncated' err || fail "a truncated file: $(cat err)"
 [ "$(wc -c <fat.vgp)" -lt 200000 ] || fail "fat.vgp is large"
 complains 1 '^vgtool folded: fat.vgp: .* larger than 4 GiB' "$VGTOOL" folded -o /dev/null fat.vgp
 
+# One of 41 KB that becomes 600 MB: the output is written, and its size is said.
+"$BUILDDIR/tests/views/events_write" fat large.vgp 20
+complains 0 '^vgtool folded: large.vgp: the output has [5-9].. MiB' "$VGTOOL" folded -o /dev/null large.vgp
+
 # One flipped bit: vgtool loses at most one chunk, and prints where.  (check_profile.c flips every bit of a profile.)
 awk -v size="$size" 'BEGIN { srand(1); for (i = 0; i < 5; i++) print int(rand() * size) }' >offsets
 while read -r offset; do

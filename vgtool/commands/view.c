@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "vgtool/commands/command_line.h"
@@ -16,12 +17,17 @@ static int bounded_write(const struct vg_view *view, const struct vg_profile *pr
 {
 	struct vg_bounded bounded;
 	FILE *file = vg_bounded_open(&bounded, to, (uint64_t)VG_VIEW_GIB_MAX << 30);
+	uint64_t written_bytes;
 	int rc;
 
 	if (file == NULL)
 		return -ENOMEM;
 	rc = view->write(view->context, profile, file, err);
 	fclose(file);
+	written_bytes = ((uint64_t)VG_VIEW_GIB_MAX << 30) - bounded.left_bytes;
+	if (rc == 0 && !bounded.exceeded && written_bytes > (uint64_t)VG_VIEW_MIB_READABLE << 20)
+		vg_command_warn(view->command, "%s: the output has %" PRIu64 " MiB, and viewers in a browser read at most "
+				"%d", view->profiles.title, written_bytes >> 20, VG_VIEW_MIB_READABLE);
 	if (rc == -EFBIG || (rc == 0 && bounded.exceeded))
 		rc = vg_err_set(err, -EFBIG, "%s: the output would be larger than %d GiB", view->profiles.title,
 				VG_VIEW_GIB_MAX);

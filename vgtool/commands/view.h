@@ -54,6 +54,9 @@ int vg_view_option_set(struct vg_view *view, const struct vg_option_value *value
  * 0.1 %. */
 enum { VG_VIEW_GIB_MAX = 4 };
 
+/* A view that is larger is written with a warning: V8's longest string, which holds a whole file, has 512 MiB. */
+enum { VG_VIEW_MIB_READABLE = 512 };
+
 /* Confines the process, reads the profiles of the arguments after the options (at getopt(3)'s optind), symbolizes them
  * and writes the view.  Returns the exit status: VG_EXIT_USAGE after a message and the usage if there is no argument,
  * or if there are more names than arguments.
