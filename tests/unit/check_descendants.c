@@ -78,12 +78,37 @@ START_TEST(descendants_found)
 }
 END_TEST
 
+/* A process that has the id of a descendant which exited is not one, and nor are its children. */
+START_TEST(reused_id)
+{
+	struct vg_descendants descendants = { 0 };
+	pid_t child, grandchild;
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	child = family_start(ends, &grandchild);
+	ck_assert_int_eq(vg_descendants_add(&descendants, child), 0);
+	ck_assert(!vg_descendant_exited(&descendants.items.items[0]));
+	descendants.items.items[0].start_ticks--;
+	ck_assert(vg_descendant_exited(&descendants.items.items[0]));
+	ck_assert(vg_descendants_scan(&descendants, 1));
+	ck_assert(!is_known(&descendants, child));
+	ck_assert(!is_known(&descendants, grandchild));
+	vg_descendants_free(&descendants);
+	kill(child, SIGKILL);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 Suite *descendants_suite(void)
 {
 	Suite *suite = suite_create("descendants");
 	TCase *scans = tcase_create("scans");
 
 	tcase_add_test(scans, descendants_found);
+	tcase_add_test(scans, reused_id);
 	suite_add_tcase(suite, scans);
 	return suite;
 }

@@ -192,7 +192,7 @@ static void descendant_start(struct vg_record_run *run, struct vg_descendant *pr
 	if (run->live.count >= VG_RECORD_AT_ONCE_MAX || run->started >= VG_RECORD_TOTAL_MAX)
 		return;
 	process->state = FOLLOWED;
-	if (vg_process_exited(process->pid))
+	if (vg_descendant_exited(process))
 		run->early++;
 	else if (helper_start(run, process->pid, false, &err) != 0)
 		failure_note(run, process->pid, err.text);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,15 +33,45 @@ static size_t file_read(int directory, const char *path, char *text, size_t byte
 	return (size_t)got;
 }
 
-bool vg_process_exited(pid_t pid)
+struct process {
+	char state;                  /* 0: the process does not exist */
+	int parent;
+	uint64_t start_ticks;
+};
+
+/* From proc_pid_stat(5): state and ppid come after the name, which can have any character; starttime is field 22. */
+static struct process process_read(pid_t pid)
 {
-	char path[64], text[512], *end;
+	struct process process = { 0 };
+	char path[64], text[1024], *end;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	if (file_read(AT_FDCWD, path, text, sizeof text) == 0)
-		return true;
+		return process;
 	end = strrchr(text, ')');
-	return end == NULL || strncmp(end, ") Z", 3) == 0 || strncmp(end, ") X", 3) == 0;
+	if (end == NULL || sscanf(end, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+				  &process.state, &process.parent, &process.start_ticks) != 3)
+		return (struct process){ 0 };
+	return process;
+}
+
+static bool has_exited(const struct process *process)
+{
+	return process->state == 0 || process->state == 'Z' || process->state == 'X';
+}
+
+bool vg_process_exited(pid_t pid)
+{
+	struct process process = process_read(pid);
+
+	return has_exited(&process);
+}
+
+bool vg_descendant_exited(const struct vg_descendant *descendant)
+{
+	struct process process = process_read(descendant->pid);
+
+	return has_exited(&process) || process.start_ticks != descendant->start_ticks;
 }
 
 int vg_descendants_check(struct vg_err *err)
@@ -52,10 +83,11 @@ int vg_descendants_check(struct vg_err *err)
 	       vg_err_set(err, -ENOTSUP, "--children: this kernel has no %s (CONFIG_PROC_CHILDREN)", path);
 }
 
-/* A linear search suffices: most trees have fewer than a hundred processes. */
-int vg_descendants_add(struct vg_descendants *descendants, pid_t pid)
+/* A linear search suffices: most trees have fewer than a hundred processes.  parent: 0: not known. */
+static int process_add(struct vg_descendants *descendants, pid_t pid, pid_t parent)
 {
-	const struct vg_descendant added = { .pid = pid, .seen_ns = descendants->now_ns };
+	struct vg_descendant added = { .pid = pid, .seen_ns = descendants->now_ns };
+	struct process process;
 
 	for (size_t i = 0; i < descendants->items.count; i++) {
 		if (descendants->items.items[i].pid == pid)
@@ -64,14 +96,23 @@ int vg_descendants_add(struct vg_descendants *descendants, pid_t pid)
 	/* With --pid, this process can be a descendant of the recorded one. */
 	if (pid <= 0 || pid == getpid())
 		return 0;
+	process = process_read(pid);
+	if (parent != 0 && (process.state == 0 || process.parent != parent))
+		return 0;
+	added.start_ticks = process.start_ticks;
 	if (descendants->items.count < VG_DESCENDANTS_MAX)
 		return vg_array_push(&descendants->items, &added);
 	descendants->full = true;
 	return 0;
 }
 
+int vg_descendants_add(struct vg_descendants *descendants, pid_t pid)
+{
+	return process_add(descendants, pid, 0);
+}
+
 /* The file has the ids of the thread's children, separated by spaces. */
-static void children_add(struct vg_descendants *descendants, int tasks, const char *thread)
+static void children_add(struct vg_descendants *descendants, pid_t parent, int tasks, const char *thread)
 {
 	char path[300], text[4096];
 	ssize_t got;
@@ -85,7 +126,7 @@ static void children_add(struct vg_descendants *descendants, int tasks, const ch
 			if (text[i] >= '0' && text[i] <= '9' && pid < INT32_MAX / 10) {
 				pid = 10 * pid + text[i] - '0';
 			} else {
-				vg_descendants_add(descendants, (pid_t)pid);
+				process_add(descendants, (pid_t)pid, parent);
 				pid = 0;
 			}
 		}
@@ -94,20 +135,25 @@ static void children_add(struct vg_descendants *descendants, int tasks, const ch
 		close(fd);
 }
 
-/* Returns false if the process does not exist any more. */
-static bool process_scan(struct vg_descendants *descendants, pid_t pid)
+/* Returns false if the process does not exist any more, also if another process has its id.  The directory stays that of
+ * the process which had the id when it was opened. */
+static bool process_scan(struct vg_descendants *descendants, struct vg_descendant process)
 {
 	struct dirent *entry;
 	char path[64];
 	DIR *tasks;
 
-	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/task", (int)process.pid);
 	tasks = opendir(path);
 	if (tasks == NULL)
 		return false;
+	if (process_read(process.pid).start_ticks != process.start_ticks) {
+		closedir(tasks);
+		return false;
+	}
 	while ((entry = readdir(tasks)) != NULL) {
 		if (entry->d_name[0] != '.')
-			children_add(descendants, dirfd(tasks), entry->d_name);
+			children_add(descendants, process.pid, dirfd(tasks), entry->d_name);
 	}
 	closedir(tasks);
 	return true;
@@ -153,7 +199,7 @@ bool vg_descendants_scan(struct vg_descendants *descendants, uint64_t now_ns)
 	exited_remove(descendants);
 	/* The scan appends to the array, and so comes to the grandchildren, too. */
 	for (size_t i = 0; i < descendants->items.count; i++) {
-		bool exists = process_scan(descendants, descendants->items.items[i].pid);
+		bool exists = process_scan(descendants, descendants->items.items[i]);
 
 		descendants->items.items[i].exited = !exists;
 	}

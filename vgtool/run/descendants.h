@@ -26,6 +26,7 @@ enum { VG_DESCENDANTS_MAX = 4096, VG_DESCENDANTS_PERIOD_MS = 10 };
 
 struct vg_descendant {
 	pid_t pid;
+	uint64_t start_ticks;        /* when it was created: the kernel reuses ids, also for other users' processes */
 	uint64_t seen_ns;            /* CLOCK_MONOTONIC time of the scan that found it; 0: before the second scan */
 	bool exited;                 /* the latest scan did not find it any more; the next scan removes it */
 	int state;                   /* the caller's; 0 at first */
@@ -48,6 +49,9 @@ int vg_descendants_add(struct vg_descendants *descendants, pid_t pid);
 
 /* Scans, if a scan is due.  Returns whether it did. */
 bool vg_descendants_scan(struct vg_descendants *descendants, uint64_t now_ns);
+
+/* Whether the process is a zombie, or does not exist any more.  Another process can have its id. */
+bool vg_descendant_exited(const struct vg_descendant *descendant);
 
 void vg_descendants_free(struct vg_descendants *descendants);
 
