@@ -20,6 +20,7 @@
 #include "vgtool/run/broker.h"
 #include "vgtool/run/confine.h"
 #include "vgtool/run/landlock.h"
+#include "vgtool/run/mapped_files.h"
 #include "vgtool/run/server_path.h"
 #include "vgtool/run/vignetted_run.h"
 #include "vgtool/run/mappings.h"
@@ -582,6 +583,38 @@ START_TEST(mapped_files)
 }
 END_TEST
 
+/* Opens a file of the working directory as a mapped file, by its path only. */
+static bool path_opens(const char *name, ino_t other_inode)
+{
+	char path[128];
+	struct vg_mapped_file mapped = { .pid = getpid(), .path = path };
+	struct stat status;
+	int fd;
+
+	ck_assert_int_eq(stat(name, &status), 0);
+	mapped.identity = (struct vg_file_identity){ status.st_dev, status.st_ino + other_inode };
+	snprintf(path, sizeof path, "%s/%s", directory, name);
+	fd = vg_mapped_file_open(&mapped);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* The kernel's path has no symbolic link, so a link in it was made later, and can lead out of a container. */
+START_TEST(paths_of_mapped_files)
+{
+	elf_make("folder/library", ET_DYN, "library");
+	ck_assert_int_eq(symlink("folder", "linked"), 0);
+	ck_assert_int_eq(symlink("library", "folder/linked"), 0);
+	ck_assert(path_opens("folder/library", 0));
+	ck_assert(!path_opens("folder/library", 1));
+	ck_assert(!path_opens("linked/library", 0));
+	ck_assert(!path_opens("folder/linked", 0));
+	ck_assert(!path_opens("text", 0));
+	ck_assert(!path_opens("fifo", 0));
+}
+END_TEST
+
 static int options_parse(struct vg_record_options *options, const char *line, struct vg_err *err)
 {
 	static char text[256];
@@ -678,6 +711,7 @@ Suite *broker_suite(void)
 	tcase_add_test(cases, urls_of_servers);
 	tcase_add_test(cases, requests_are_bounded);
 	tcase_add_test(cases, confined_reader);
+	tcase_add_test(cases, paths_of_mapped_files);
 	suite_add_tcase(suite, cases);
 	tcase_add_checked_fixture(shared, setup_shared, teardown);
 	tcase_add_test(shared, shared_working_directory);

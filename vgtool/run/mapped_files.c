@@ -2,13 +2,19 @@
 #include "vgtool/run/mapped_files.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "base/system_calls.h"
 
 static void deleted_cut(char *path)
 {
@@ -119,11 +125,34 @@ static int executable_open(const struct vg_mapped_file *mapped)
 	return strcmp(path, mapped->path) == 0 ? vg_program_open(link, NULL) : -1;
 }
 
+/* Opens the file of that path below the directory `root`.  The kernel writes paths without symbolic links.  So a link
+ * was made later, and could lead out of the root directory of a container.  Without openat2(2), before Linux 5.6 or where
+ * a filter forbids it, the identity alone must show that the file is the right one. */
+static int below_open(const char *root, const char *path, const struct vg_file_identity *identity)
+{
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), file, fd;
+	char opened[PATH_MAX + 64];
+
+	file = directory < 0 ? -1 :
+	       (int)syscall(SYS_openat2, directory, path + strspn(path, "/"), &how, sizeof how);
+	if (file >= 0)
+		snprintf(opened, sizeof opened, "/proc/self/fd/%d", file);
+	else
+		snprintf(opened, sizeof opened, "%s/%s", root, path);
+	fd = file >= 0 || errno == ENOSYS || errno == EPERM ? vg_program_open(opened, identity) : -1;
+	if (file >= 0)
+		close(file);
+	if (directory >= 0)
+		close(directory);
+	return fd;
+}
+
 /* The kernel writes the path as seen from our own root directory.  In a chroot, that is the path of the process's root
  * directory and the path below it. */
 static int root_path_open(const struct vg_mapped_file *mapped)
 {
-	char link[64], root[PATH_MAX], path[PATH_MAX + 32];
+	char link[64], root[PATH_MAX];
 	ssize_t length;
 
 	snprintf(link, sizeof link, "/proc/%d/root", (int)mapped->pid);
@@ -132,8 +161,7 @@ static int root_path_open(const struct vg_mapped_file *mapped)
 		length = 0;
 	if (strncmp(mapped->path, root, (size_t)length) != 0 || mapped->path[length] != '/')
 		return -1;
-	snprintf(path, sizeof path, "%s%s", link, mapped->path + length);
-	return vg_program_open(path, &mapped->identity);
+	return below_open(link, mapped->path + length, &mapped->identity);
 }
 
 /* map_files has every mapping, but following its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.  The kernel makes
@@ -151,7 +179,7 @@ int vg_mapped_file_open(const struct vg_mapped_file *mapped)
 	if (fd >= 0 || strlen(mapped->path) >= PATH_MAX)
 		return fd;
 	fd = root_path_open(mapped);
-	return fd >= 0 ? fd : vg_program_open(mapped->path, &mapped->identity);
+	return fd >= 0 ? fd : below_open("/", mapped->path, &mapped->identity);
 }
 
 void vg_mapped_files_free(struct vg_mapped_files *files)
