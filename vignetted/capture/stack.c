@@ -25,12 +25,14 @@ static int64_t syscall_of(const struct vg_walker *walker, int64_t call, uint64_t
 
 /* ---- a thread that waits ---- */
 
-/* True if job control or another tracer stopped the thread.  We never stop such a thread. */
-static bool is_stopped(const struct vg_tasks *tasks, pid_t tid)
+/* True if job control or another tracer stopped the thread.  We never stop such a thread.  A thread that our own tracer
+ * has asked to stop, and that stopped late, is not meant. */
+static bool is_stopped(const struct vg_tasks *tasks, const struct vg_tracer *tracer, pid_t tid)
 {
 	struct vg_task_status status;
 
-	return vg_task_status(tasks, tid, &status) == 0 && (status.state == 'T' || status.state == 't');
+	return tid != tracer->pending && vg_task_status(tasks, tid, &status) == 0 &&
+	       (status.state == 'T' || status.state == 't');
 }
 
 static bool wait_unchanged(struct vg_tasks *tasks, struct vg_task *task, const struct vg_wait *wait)
@@ -52,8 +54,8 @@ static bool snapshot_is_truncated(const struct vg_walker *walker, const struct v
 /* Result of one copy.  COPY_CHANGED: the thread ran meanwhile, or its stack could not be read; the copy is useless. */
 enum copy_result { COPY_TAKEN, COPY_CHANGED, COPY_NEEDS_STOP };
 
-static enum copy_result wait_copy(struct vg_walker *walker, struct vg_task *task, const struct vg_wait *wait,
-				  uint64_t *discarded)
+static enum copy_result wait_copy(struct vg_walker *walker, const struct vg_tracer *tracer, struct vg_task *task,
+				  const struct vg_wait *wait, uint64_t *discarded)
 {
 	struct vg_snapshot *snapshot = &walker->snapshot;
 	int rc;
@@ -77,7 +79,7 @@ static enum copy_result wait_copy(struct vg_walker *walker, struct vg_task *task
 		rc = vg_walker_walk(walker, task);
 		if (rc == 0 && walker->walk.end == VG_WALK_NO_REGISTER) {
 			if (vg_wait_may_stop(wait, vg_tasks_directory(walker->tasks), task->tid) &&
-			    !is_stopped(walker->tasks, task->tid))
+			    !is_stopped(walker->tasks, tracer, task->tid))
 				return COPY_NEEDS_STOP;
 			vg_guess_walk(walker->unwinder, walker->modules, snapshot, snapshot_is_truncated(walker, task),
 				      walker->max_frames, &walker->walk);
@@ -88,8 +90,8 @@ static enum copy_result wait_copy(struct vg_walker *walker, struct vg_task *task
 	return rc == 0 ? COPY_TAKEN : COPY_CHANGED;
 }
 
-enum vg_read vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
-			   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack)
+enum vg_read vg_stack_read(struct vg_walker *walker, const struct vg_tracer *tracer, struct vg_task *task,
+			   struct vg_wait *wait, const _Atomic uint64_t *token_address, struct vg_thread_stack *stack)
 {
 	*stack = (struct vg_thread_stack){ .walk = &walker->walk };
 	vg_walker_begin(walker);
@@ -98,7 +100,7 @@ enum vg_read vg_stack_read(struct vg_walker *walker, struct vg_task *task, struc
 		enum copy_result copy;
 
 		stack->time_ns = vg_now_ns();
-		copy = wait_copy(walker, task, wait, &stack->discarded);
+		copy = wait_copy(walker, tracer, task, wait, &stack->discarded);
 		stack->call = syscall_of(walker, wait->call, wait->pc);
 		stack->token_value = walker->snapshot.token_value;
 		stack->timeslices = task->activity.timeslices;

@@ -35,10 +35,10 @@ enum vg_read {
  * Reads the stack of a waiting thread without a stop.  The caller has set task->activity, and then read `wait`.  If the
  * thread has not been on a CPU from that activity read to the end of the copy, nobody has written to its stack
  * meanwhile.  Otherwise this function reads task->activity, `wait` and the stack again.  `token_address` is where the
- * thread's interval token is, or NULL.
+ * thread's interval token is, or NULL.  `tracer`: the one that would stop the thread.
  */
-enum vg_read vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
-			   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack);
+enum vg_read vg_stack_read(struct vg_walker *walker, const struct vg_tracer *tracer, struct vg_task *task,
+			   struct vg_wait *wait, const _Atomic uint64_t *token_address, struct vg_thread_stack *stack);
 
 /*
  * Stops any thread, copies its stack, and releases it.  Adds the pause to `pauses`.  Sets task->activity.  Its CPU time

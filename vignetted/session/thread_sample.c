@@ -149,7 +149,7 @@ static bool wait_sample(struct vg_session *session, struct vg_task *task, vg_rec
 {
 	uint64_t now_ns = vg_session_now_ns(session);
 	struct vg_thread_stack stack;
-	enum vg_read read = vg_stack_read(&session->walker, task, wait, token_address, &stack);
+	enum vg_read read = vg_stack_read(&session->walker, &session->tracer, task, wait, token_address, &stack);
 
 	vg_recordings_unloads_write(session, now_ns);
 	VG_EACH_RECORDING(i, set) {
