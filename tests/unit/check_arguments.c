@@ -288,6 +288,10 @@ START_TEST(permissions)
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		ck_assert_msg(vg_permission_record(&cases[i].facts) == cases[i].permission, "case %zu", i);
+	ck_assert(vg_permission_is_refused(3, 0));
+	ck_assert(!vg_permission_is_refused(3, 1));
+	ck_assert(!vg_permission_is_refused(0, 1));
+	ck_assert(!vg_permission_is_refused(0, 0));
 	ck_assert_int_eq(vg_permission_command(-1, false), VG_PERMITTED);
 	ck_assert_int_eq(vg_permission_command(1, false), VG_PERMITTED);
 	ck_assert_int_eq(vg_permission_command(2, false), VG_FORBIDDEN_YAMA_CAPABILITY);

@@ -52,6 +52,11 @@ enum vg_permission vg_permission_command(int yama_scope, bool has_sys_ptrace)
 	return VG_PERMITTED;
 }
 
+bool vg_permission_is_refused(uint64_t forbidden, uint64_t not_stopped)
+{
+	return forbidden > 0 && not_stopped == 0;
+}
+
 enum vg_timer_permission vg_permission_timers(int rc, bool user_only, int paranoid_level, bool has_perfmon)
 {
 	if (rc == 0)

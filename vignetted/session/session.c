@@ -197,6 +197,11 @@ static int unreadable_reason(struct vg_session *session, struct vg_err *err)
 	       vg_err_sys(err, rc, "process %d: no thread can be read", session->target.pid);
 }
 
+static bool is_refused(const struct vg_recorder *recorder)
+{
+	return vg_permission_is_refused(recorder->lost[VG_LOSS_FORBIDDEN], recorder->lost[VG_LOSS_NOT_STOPPED]);
+}
+
 /* Takes the first sample.  In a recording on demand, only scans.  If no thread can be sampled, fails with the reason,
  * instead of leaving an empty profile.  It is no failure if other recordings take turns in tracing the thread: later
  * samples are taken between theirs. */
@@ -218,7 +223,7 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 			return 0;
 		if (recorder->lost[VG_LOSS_UNREADABLE] > 0)
 			return unreadable_reason(session, err);
-		if (recorder->lost[VG_LOSS_FORBIDDEN] == 0)
+		if (!is_refused(recorder))
 			break;
 		/* Retry: another tracer may hold the thread for a moment, and during an execve(2) nobody can attach.
 		 * vg_access_check() fails if that tracer stays. */
@@ -228,7 +233,7 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 			return rc;
 		usleep((useconds_t)attempt * FIRST_SAMPLE_RETRY_US);
 	}
-	if (recorder->lost[VG_LOSS_FORBIDDEN] != 0 && !taken_turns)
+	if (is_refused(recorder) && !taken_turns)
 		return vg_access_explain_eperm(session->target.pid, err);
 	/* No thread of the command stopped in time.  A thread that gets no CPU does not run before it stops.  So a
 	 * patient sample is in time, even if the command needs little CPU time and ends before there is another one.
