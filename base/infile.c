@@ -97,17 +97,22 @@ static int handle_open(int handle, const char *path, const struct stat *wanted)
 	return -EINVAL;
 }
 
+int vg_regular_handle_open(int handle, const char *path)
+{
+	struct stat status = { 0 };
+
+	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode))
+		return handle_open(handle, path, &status);
+	return S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+}
+
 int vg_regular_file_open(const char *path)
 {
-	int handle = open(path, O_PATH | O_CLOEXEC), fd = -EINVAL;
-	struct stat status = { 0 };
+	int handle = open(path, O_PATH | O_CLOEXEC), fd;
 
 	if (handle < 0)
 		return -errno;
-	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode))
-		fd = handle_open(handle, path, &status);
-	else if (S_ISDIR(status.st_mode))
-		fd = -EISDIR;
+	fd = vg_regular_handle_open(handle, path);
 	close(handle);
 	return fd;
 }

@@ -18,13 +18,16 @@ struct vg_infile {
 
 /*
  * Opens a regular file for reading; follows links.  The type is known before open(2), which has effects on devices (a
- * watchdog starts) and waits for the writer of a FIFO.  Paths that a file names (the debug file of a binary, an entry
- * of a directory) are opened with this function.  The seccomp filter of the confined readers forbids open(2) without
- * O_NONBLOCK or O_PATH, so that no library opens such a path itself.
+ * watchdog starts) and waits for the writer of a FIFO.  The seccomp filter of the confined readers forbids open(2)
+ * without O_NONBLOCK or O_PATH, so that no library opens a path itself.  For paths that a file names (the debug file of
+ * a binary), see base/named_file.h.
  *
  * Returns a descriptor, which the caller owns; -EISDIR; -EINVAL: another type of file; or another negative errno.
  */
 int vg_regular_file_open(const char *path);
+
+/* As vg_regular_file_open(), for an O_PATH descriptor of the file, which stays the caller's. */
+int vg_regular_handle_open(int handle, const char *path);
 
 /* Opens a regular file.  Returns 0, or a negative errno with err set. */
 int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err);

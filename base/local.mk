@@ -11,12 +11,14 @@ base_libbase_a_SOURCES = \
 	base/hash.c base/hash.h \
 	base/infile.c base/infile.h \
 	base/intern.c base/intern.h \
+	base/named_file.c base/named_file.h \
 	base/number.c base/number.h \
 	base/option_table.c base/option_table.h \
 	base/outfile.c base/outfile.h \
 	base/output_path.c base/output_path.h \
 	base/pauses.c base/pauses.h \
 	base/print.c base/print.h \
+	base/process_file.c base/process_file.h \
 	base/sched_attr.h \
 	base/sorted.c base/sorted.h \
 	base/sum.h \

@@ -57,6 +57,7 @@ tests_unit_runner_SOURCES = \
 	tests/unit/check_pprof.c \
 	tests/unit/check_print.c \
 	tests/unit/check_priority.c \
+	tests/unit/check_process_file.c \
 	tests/unit/check_profile.c \
 	tests/unit/check_ranges.c \
 	tests/unit/check_recorder.c \

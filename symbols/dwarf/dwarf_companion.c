@@ -3,6 +3,8 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "base/named_file.h"
+
 /* The contents of .gnu_debugaltlink. */
 struct altlink {
 	const char *name;
@@ -28,7 +30,7 @@ static int candidate_check(const struct altlink *altlink, int open_rc, struct vg
 /* As candidate_check().  Takes ownership of `path`. */
 static int candidate_open(const struct altlink *altlink, char *path, struct vg_elf_image *supplementary)
 {
-	int rc = path != NULL ? vg_elf_image_open_any_type(supplementary, path, NULL) : -ENOMEM;
+	int rc = path != NULL ? vg_elf_image_open_named_any_type(supplementary, path) : -ENOMEM;
 
 	free(path);
 	return candidate_check(altlink, rc, supplementary);
@@ -56,7 +58,7 @@ static int open_by_link(const struct altlink *altlink, const struct vg_elf_image
 
 	if (altlink->name[0] == '/')
 		return candidate_open(altlink, strdup(altlink->name), supplementary);
-	real = realpath(debug->path, NULL);
+	real = vg_named_real_path(debug->path);
 	if (real == NULL)
 		return errno == ENOMEM ? -ENOMEM : -ENOENT;
 	*strrchr(real, '/') = '\0';

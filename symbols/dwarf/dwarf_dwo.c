@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <unistd.h>
 
+#include "base/named_file.h"
 #include "symbols/dwarf/dwarf_name.h"
 #include "symbols/elf/elf_separate.h"
 
@@ -31,7 +32,7 @@ static int unit_find(const struct vg_dwarf_dwo *dwo, uint64_t id, Dwarf_Die *uni
 /* Takes ownership of path. */
 static int dwo_open(struct vg_dwarf_dwo *dwo, char *path, uint64_t id, Dwarf_Die *unit)
 {
-	int rc = path != NULL ? vg_elf_image_open_any_type(&dwo->image, path, NULL) : -ENOMEM;
+	int rc = path != NULL ? vg_elf_image_open_named_any_type(&dwo->image, path) : -ENOMEM;
 
 	dwo->dwarf = NULL;
 	free(path);
@@ -77,7 +78,7 @@ static void directory_read(struct vg_dwarf_dwos *dwos, const struct vg_elf_image
 	if (dwos->directory_is_read)
 		return;
 	dwos->directory_is_read = true;
-	dwos->directory = realpath(debug->path, NULL);
+	dwos->directory = vg_named_real_path(debug->path);
 	if (dwos->directory != NULL)
 		*strrchr(dwos->directory, '/') = '\0';
 }

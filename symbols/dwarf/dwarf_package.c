@@ -104,7 +104,7 @@ static int candidate_open(struct vg_dwarf_package *package, char *path)
 	int rc = -ENOMEM;
 
 	if (path != NULL)
-		rc = vg_elf_image_open_any_type(&package->image, path, NULL);
+		rc = vg_elf_image_open_named_any_type(&package->image, path);
 	free(path);
 	if (rc == 0) {
 		package->is_compressed = has_compressed(&package->image);

@@ -10,6 +10,7 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/infile.h"
+#include "base/named_file.h"
 #include "base/sorted.h"
 
 /* libelf allocates the size that a compression header claims.  Deflate compresses at most 1032:1,
@@ -243,9 +244,14 @@ int vg_elf_image_open_descriptor(struct vg_elf_image *image, int fd, const char 
 	return image_open(image, fd, path, FILE_TYPES_LINKED, err);
 }
 
-int vg_elf_image_open_any_type(struct vg_elf_image *image, const char *path, struct vg_err *err)
+int vg_elf_image_open_named(struct vg_elf_image *image, const char *path)
 {
-	return image_open(image, file_open(path, err), path, FILE_TYPES_ANY, err);
+	return image_open(image, vg_named_file_open(path), path, FILE_TYPES_LINKED, NULL);
+}
+
+int vg_elf_image_open_named_any_type(struct vg_elf_image *image, const char *path)
+{
+	return image_open(image, vg_named_file_open(path), path, FILE_TYPES_ANY, NULL);
 }
 
 int vg_elf_image_open_descriptor_any_type(struct vg_elf_image *image, int fd, const char *path, struct vg_err *err)

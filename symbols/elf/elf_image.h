@@ -47,8 +47,11 @@ int vg_elf_image_open_descriptor(struct vg_elf_image *image, int fd, const char 
 int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,
 			     const char *path, struct vg_err *err);
 
-/* As vg_elf_image_open(), but also accepts relocatable files (ET_REL), such as dwz's files and DWARF packages. */
-int vg_elf_image_open_any_type(struct vg_elf_image *image, const char *path, struct vg_err *err);
+/* As vg_elf_image_open(), for a path that comes from another file (base/named_file.h).  Without messages.
+ * any_type: also
+ * accepts relocatable files (ET_REL), such as dwz's files and DWARF packages. */
+int vg_elf_image_open_named(struct vg_elf_image *image, const char *path);
+int vg_elf_image_open_named_any_type(struct vg_elf_image *image, const char *path);
 
 /* As vg_elf_image_open_descriptor(), but also accepts relocatable files. */
 int vg_elf_image_open_descriptor_any_type(struct vg_elf_image *image, int fd, const char *path, struct vg_err *err);

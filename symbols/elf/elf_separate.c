@@ -7,6 +7,7 @@
 #include <elfutils/libdwelf.h>
 #include <zlib.h>
 
+#include "base/named_file.h"
 #include "symbols/table/debug_id.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
@@ -70,7 +71,7 @@ static int candidate_try(const struct vg_elf_image *image, char *path, const GEl
 	int rc = -ENOMEM;
 
 	if (path != NULL)
-		rc = vg_elf_image_open(&candidate, path, NULL);
+		rc = vg_elf_image_open_named(&candidate, path);
 	free(path);
 	return image_try(image, &candidate, rc, crc, best);
 }
@@ -126,7 +127,7 @@ static int open_by_build_id(const struct vg_elf_image *image, const struct vg_sy
  * a failure. */
 static char *real_directory(const struct vg_elf_image *image, int *rc)
 {
-	char *real = realpath(image->path, NULL);
+	char *real = vg_named_real_path(image->path);
 
 	*rc = real != NULL ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
 	if (real != NULL)

@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -217,6 +220,54 @@ START_TEST(file_of_another_user_is_not_sent)
 {
 	ck_assert_int_eq(chown("module", 65534, 65534), 0);
 	expect_no_file("module");
+}
+END_TEST
+
+/* Starts a process of another user that maps the file. */
+static pid_t stranger_start(const char *file)
+{
+	int ends[2], fd = open(file, O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+	char byte;
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (mmap(NULL, HEADER_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+		    setresuid(65534, 65534, 65534) != 0 || write(ends[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	close(fd);
+	return pid;
+}
+
+/* Another user can start a process with any id, in a pid namespace of his own. */
+START_TEST(process_of_another_user)
+{
+	uint32_t next = 0;
+	char *path;
+	pid_t pid;
+	int fd;
+
+	elf_make("folder/stranger", ET_DYN, "stranger");
+	pid = stranger_start("folder/stranger");
+	expect_next("stranger", &next, "debug", "/ab/010203.debug");
+	fd = vg_broker_ask(reader, (uint32_t)pid, "stranger", id, sizeof id, &next, &path);
+	ck_assert_int_ge(fd, 0);
+	free(path);
+	close(fd);
+	ck_assert_int_eq(chown("folder/stranger", 65534, 65534), 0);
+	next = 0;
+	expect_next("stranger", &next, "debug", "/ab/010203.debug");
+	ck_assert_int_eq(vg_broker_ask(reader, (uint32_t)pid, "stranger", id, sizeof id, &next, &path), -ENOENT);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
 END_TEST
 
@@ -719,6 +770,7 @@ Suite *broker_suite(void)
 	if (geteuid() == 0) {
 		tcase_add_checked_fixture(other_users, setup_shared, teardown);
 		tcase_add_test(other_users, file_of_another_user_is_not_sent);
+		tcase_add_test(other_users, process_of_another_user);
 		tcase_add_test(other_users, cache_of_another_user_is_not_used);
 	} else {
 		tcase_add_test(other_users, skipped);

@@ -58,6 +58,7 @@
 	each(pprof) \
 	each(print) \
 	each(priority) \
+	each(process_file) \
 	each(profile) \
 	each(ranges) \
 	each(recorder) \

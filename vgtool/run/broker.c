@@ -17,6 +17,7 @@
 
 #include "base/descriptor.h"
 #include "base/output_path.h"
+#include "base/process_file.h"
 #include "vgtool/run/broker_places.h"
 #include "vgtool/run/program_open.h"
 #include "vgtool/run/server_path.h"
@@ -69,29 +70,36 @@ static void mapped_read(struct vg_broker_places *places, uint32_t pid)
 	places->mapped_pid = pid;
 }
 
+/* Everybody can give a file the build id of a module.  Closes a file that belongs neither to this user nor to root. */
+static int owner_check(int fd)
+{
+	struct stat status;
+
+	if (fd < 0 || (fstat(fd, &status) == 0 && vg_output_path_owner_is_trusted(status.st_uid)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* In a pid namespace of his own, another user can start a process with the recorded process's id. */
 static int mapped_open(const struct vg_mapped_file *mapped, const struct vg_broker_request *request,
 		       char path[PATH_MAX])
 {
+	int fd;
+
 	if (strcmp(base_name(mapped->path), request->name) != 0 ||
 	    snprintf(path, PATH_MAX, "%s", mapped->path) >= PATH_MAX)
 		return -1;
-	return vg_mapped_file_open(mapped);
+	fd = vg_mapped_file_open(mapped);
+	return vg_process_is_own(mapped->pid) ? fd : owner_check(fd);
 }
 
-/* Everybody can give a file the build id of a module.  In the working directory, which may be another user's, only
- * files of this user and of root count. */
+/* The working directory may be another user's. */
 static int working_open(const struct vg_broker_places *places, const struct vg_broker_request *request,
 			char path[PATH_MAX])
 {
-	int fd = places->working != NULL && path_format(path, places->working, request->name) ?
-		 vg_program_open(path, NULL) : -1;
-	struct stat status;
-
-	if (fd >= 0 && (fstat(fd, &status) != 0 || !vg_output_path_owner_is_trusted(status.st_uid))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return places->working != NULL && path_format(path, places->working, request->name) ?
+	       owner_check(vg_program_open(path, NULL)) : -1;
 }
 
 /* Opens candidate number `at`.  Returns a descriptor; -1: there is no such ELF file; or -ERANGE after the last

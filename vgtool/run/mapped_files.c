@@ -2,19 +2,16 @@
 #include "vgtool/run/mapped_files.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/system_calls.h"
+#include "base/process_file.h"
 
 static void deleted_cut(char *path)
 {
@@ -110,6 +107,21 @@ void vg_mapped_files_read_namespaces(struct vg_mapped_files *files, pid_t pid, s
 		closedir(processes);
 }
 
+/* Opens the file of an O_PATH descriptor, which it closes.  -1 stays -1. */
+static int file_open(const struct vg_mapped_file *mapped, int file, const struct vg_file_identity *identity)
+{
+	char link[64];
+	int fd = -1;
+
+	if (file < 0)
+		return -1;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+	if (vg_process_file_is_safe(file, mapped->pid))
+		fd = vg_program_open(link, identity);
+	close(file);
+	return fd;
+}
+
 /* /proc/PID/exe leads to the executable, even if its path does not. */
 static int executable_open(const struct vg_mapped_file *mapped)
 {
@@ -122,30 +134,7 @@ static int executable_open(const struct vg_mapped_file *mapped)
 		return -1;
 	path[length] = '\0';
 	deleted_cut(path);
-	return strcmp(path, mapped->path) == 0 ? vg_program_open(link, NULL) : -1;
-}
-
-/* Opens the file of that path below the directory `root`.  The kernel writes paths without symbolic links.  So a link
- * was made later, and could lead out of the root directory of a container.  Without openat2(2), before Linux 5.6 or where
- * a filter forbids it, the identity alone must show that the file is the right one. */
-static int below_open(const char *root, const char *path, const struct vg_file_identity *identity)
-{
-	const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
-	int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), file, fd;
-	char opened[PATH_MAX + 64];
-
-	file = directory < 0 ? -1 :
-	       (int)syscall(SYS_openat2, directory, path + strspn(path, "/"), &how, sizeof how);
-	if (file >= 0)
-		snprintf(opened, sizeof opened, "/proc/self/fd/%d", file);
-	else
-		snprintf(opened, sizeof opened, "%s/%s", root, path);
-	fd = file >= 0 || errno == ENOSYS || errno == EPERM ? vg_program_open(opened, identity) : -1;
-	if (file >= 0)
-		close(file);
-	if (directory >= 0)
-		close(directory);
-	return fd;
+	return strcmp(path, mapped->path) == 0 ? file_open(mapped, open(link, O_PATH | O_CLOEXEC), NULL) : -1;
 }
 
 /* The kernel writes the path as seen from our own root directory.  In a chroot, that is the path of the process's root
@@ -161,25 +150,25 @@ static int root_path_open(const struct vg_mapped_file *mapped)
 		length = 0;
 	if (strncmp(mapped->path, root, (size_t)length) != 0 || mapped->path[length] != '/')
 		return -1;
-	return below_open(link, mapped->path + length, &mapped->identity);
+	return file_open(mapped, vg_process_path_find(mapped->pid, mapped->path + length), &mapped->identity);
 }
 
 /* map_files has every mapping, but following its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.  The kernel makes
- * these links and the link of the executable, so they need no check.  The path itself is for a file that was mapped
- * before the process changed its root directory. */
+ * these links and the link of the executable, so they need no check.  The path itself, below our own root directory, is
+ * for a file that was mapped before the process changed its root directory. */
 int vg_mapped_file_open(const struct vg_mapped_file *mapped)
 {
 	char path[64];
 	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", (int)mapped->pid, mapped->start, mapped->end);
-	fd = vg_program_open(path, NULL);
+	fd = file_open(mapped, open(path, O_PATH | O_CLOEXEC), NULL);
 	if (fd < 0)
 		fd = executable_open(mapped);
 	if (fd >= 0 || strlen(mapped->path) >= PATH_MAX)
 		return fd;
 	fd = root_path_open(mapped);
-	return fd >= 0 ? fd : below_open("/", mapped->path, &mapped->identity);
+	return fd >= 0 ? fd : file_open(mapped, vg_process_path_find(getpid(), mapped->path), &mapped->identity);
 }
 
 void vg_mapped_files_free(struct vg_mapped_files *files)

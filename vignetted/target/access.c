@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process_file.h"
 #include "vignetted/target/proc_status.h"
 
 /* A tracer is reported if each of 45 checks within 0.5 s finds the same one.  On a busy machine a vignetted may have to
@@ -97,12 +98,20 @@ static int yama_scope(void)
 	return line[0] != '\0' ? (int)strtol(line, NULL, 10) : -1;
 }
 
-/* Reads the beginning of an ELF header.  Returns false if this is no ELF file. */
-static bool elf_head_read(const char *path, Elf64_Ehdr *head)
+/* Reads the beginning of the ELF header of a process's executable.  Returns false if this is no ELF file. */
+static bool elf_head_read(pid_t pid, Elf64_Ehdr *head)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char path[64];
 	ssize_t got;
+	int file, fd;
 
+	snprintf(path, sizeof path, "/proc/%d/exe", pid);
+	file = open(path, O_PATH | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	fd = vg_process_file_is_safe(file, pid) ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+	close(file);
 	if (fd < 0)
 		return false;
 	got = read(fd, head, sizeof *head);
@@ -114,14 +123,12 @@ static bool elf_head_read(const char *path, Elf64_Ehdr *head)
 static void machine_read(struct vg_access *access)
 {
 	Elf64_Ehdr head, own;
-	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/exe", access->pid);
-	if (!elf_head_read(path, &head))
+	if (!elf_head_read(access->pid, &head))
 		return;
 	access->machine = head.e_machine;
 	access->facts.is_32_bit = head.e_ident[EI_CLASS] == ELFCLASS32;
-	access->facts.other_machine = elf_head_read("/proc/self/exe", &own) && own.e_machine != head.e_machine;
+	access->facts.other_machine = elf_head_read(getpid(), &own) && own.e_machine != head.e_machine;
 }
 
 /* Reading /proc/PID/syscall needs the same permission as tracing. */

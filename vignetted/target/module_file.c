@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No path in /proc/PID/maps is longer: the kernel formats a path in one page. */
-enum { PATH_MAX_BYTES = 4096 };
+#include "base/process_file.h"
 
 /* The ELF header, and the program headers, which linkers write behind it. */
 enum { HEADERS_MAX_BYTES = 4096 };
@@ -55,7 +54,8 @@ static int executable_open(const struct vg_module_file *file, const struct vg_me
 	path_fd = open(link, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return -1;
-	fd = regular_open(path_fd, &status);
+	if (vg_process_file_is_safe(path_fd, memory->pid))
+		fd = regular_open(path_fd, &status);
 	close(path_fd);
 	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
 		close(fd);
@@ -64,32 +64,9 @@ static int executable_open(const struct vg_module_file *file, const struct vg_me
 	return fd;
 }
 
-/* Follows the path below the process's root directory, name by name.  Returns an O_PATH descriptor or -1.  A path in
- * /proc/PID/maps has no symbolic links.  So if a name is a link now, it was put there later, and an absolute link would
- * lead to a file below our own root directory. */
-static int path_find(pid_t pid, const char *path)
-{
-	char rest[PATH_MAX_BYTES], root[64], *saved = NULL;
-	int path_fd;
-
-	if (path[0] != '/' || strlen(path) >= sizeof rest)
-		return -1;
-	strcpy(rest, path);
-	snprintf(root, sizeof root, "/proc/%d/root", pid);
-	path_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	for (char *name = strtok_r(rest, "/", &saved); name != NULL && path_fd >= 0;
-	     name = strtok_r(NULL, "/", &saved)) {
-		int parent = path_fd;
-
-		path_fd = strcmp(name, "..") == 0 ? -1 : openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		close(parent);
-	}
-	return path_fd;
-}
-
 static int library_open(const struct vg_module_file *file, const struct vg_memory *memory)
 {
-	int path_fd = path_find(memory->pid, file->path), fd;
+	int path_fd = vg_process_path_find(memory->pid, file->path), fd;
 	struct stat status;
 
 	if (path_fd < 0)

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process_file.h"
+
 /* A line is two numbers and a name.  The writer truncates names that are too long for a profile, and counts them. */
 enum { LINES_MAX = 4 * 1000 * 1000, LINE_MAX_BYTES = VG_NAME_MAX_BYTES + 64 };
 
@@ -54,11 +56,7 @@ static void status_read(struct vg_perf_map *map, pid_t pid)
 
 void vg_perf_map_open(struct vg_perf_map *map, pid_t pid)
 {
-	char path[64];
-
-	/* A symbolic link would be followed from our root directory, not from the process's. */
-	snprintf(path, sizeof path, "/proc/%d/root/tmp", pid);
-	map->directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	map->directory = vg_process_path_find(pid, "/tmp");
 	status_read(map, pid);
 }
 
@@ -70,19 +68,20 @@ void vg_perf_map_close(struct vg_perf_map *map)
 }
 
 /* Whether the process can have made the file: it is a regular file of the process's user, in the same mount as /tmp.
- * In its own mount namespace, the process could mount or link a file there that only we may read.  Mount ids need Linux
- * 5.8; without mount ids the file is not read. */
+ * In its own mount namespace, the process could mount or link a file there that only we may read, or one whose file
+ * system does not answer.  Mount ids need Linux 5.8; without mount ids the file is not read. */
 static bool is_own(const struct vg_perf_map *map, int file, uint64_t *bytes)
 {
-	const unsigned int wanted = STATX_TYPE | STATX_UID | STATX_SIZE | STATX_MNT_ID;
+	const unsigned int wanted = STATX_TYPE | STATX_UID | STATX_SIZE;
 	struct statx own, directory;
 
-	if (statx(file, "", AT_EMPTY_PATH, wanted, &own) != 0 ||
-	    statx(map->directory, "", AT_EMPTY_PATH, STATX_MNT_ID, &directory) != 0)
+	if (statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &own) != 0 ||
+	    statx(map->directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &directory) != 0 ||
+	    (own.stx_mask & directory.stx_mask & STATX_MNT_ID) == 0 || own.stx_mnt_id != directory.stx_mnt_id ||
+	    statx(file, "", AT_EMPTY_PATH, wanted, &own) != 0)
 		return false;
 	*bytes = own.stx_size;
-	return (own.stx_mask & wanted) == wanted && (directory.stx_mask & STATX_MNT_ID) != 0 &&
-	       S_ISREG(own.stx_mode) && own.stx_uid == map->owner && own.stx_mnt_id == directory.stx_mnt_id;
+	return (own.stx_mask & wanted) == wanted && S_ISREG(own.stx_mode) && own.stx_uid == map->owner;
 }
 
 /* Opens the file for reading.  NULL if there is none or it cannot be trusted. */

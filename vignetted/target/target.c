@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/process_file.h"
 #include "vignetted/target/proc_status.h"
 
 enum { AUXV_ATTEMPTS = 20, AUXV_WAIT_US = 500 };
@@ -76,7 +77,8 @@ static uint64_t auxv_value(pid_t pid, uint64_t type)
 }
 
 /* Reads the path with which the program was executed.  Returns false if the path does not lead to the executable,
- * because it is the path of a script or the file was replaced. */
+ * because it is the path of a script or the file was replaced.  The path of another user's process is not followed: it
+ * can lead to a file system that never answers (base/process_file.h). */
 static bool executed_path(pid_t pid, char path[PATH_MAX])
 {
 	struct iovec local = { path, PATH_MAX - 1 }, remote = { NULL, PATH_MAX - 1 };
@@ -85,6 +87,8 @@ static bool executed_path(pid_t pid, char path[PATH_MAX])
 	ssize_t got;
 	bool same;
 
+	if (!vg_process_is_own(pid))
+		return false;
 	remote.iov_base = (void *)(uintptr_t)auxv_value(pid, AT_EXECFN); // NOLINT(performance-no-int-to-ptr)
 	/* The stack ends shortly behind the path, so process_vm_readv(2) reads fewer bytes than requested. */
 	got = remote.iov_base == NULL ? -1 : process_vm_readv(pid, &local, 1, &remote, 1, 0);

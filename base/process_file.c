@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "base/process_file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* A mount namespace has some dozens of mounts, a machine with containers some hundreds.  A hostile process can have
+ * 100,000 (sysctl fs.mount-max). */
+enum { MOUNTS_MAX = 4096 };
+
+bool vg_process_is_own(pid_t pid)
+{
+	char path[64], line[256];
+	unsigned int real, effective, saved, file;
+	bool own = false;
+	FILE *status;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	status = fopen(path, "re");
+	while (status != NULL && fgets(line, sizeof line, status) != NULL) {
+		if (sscanf(line, "Uid: %u %u %u %u", &real, &effective, &saved, &file) == 4)
+			own = real == geteuid() && effective == real && saved == real && file == real;
+	}
+	if (status != NULL)
+		fclose(status);
+	return own;
+}
+
+/* A line of proc_pid_mountinfo(5): ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [FIELD...] - TYPE SOURCE OPTIONS. */
+struct mount {
+	uint64_t id;
+	dev_t device;
+	bool is_fuse;
+};
+
+static bool mount_read(const char *line, struct mount *mount)
+{
+	const char *type = strstr(line, " - ");
+	unsigned int id, major, minor;
+
+	if (type == NULL || sscanf(line, "%u %*u %u:%u", &id, &major, &minor) != 3)
+		return false;
+	*mount = (struct mount){ id, makedev(major, minor), strncmp(type + 3, "fuse", 4) == 0 };
+	return true;
+}
+
+/* Finds the mount with the id or, if `device` is not NULL, one of that device.  process: a name in /proc. */
+static bool mount_find(const char *process, uint64_t id, const dev_t *device, struct mount *found)
+{
+	char path[64], *line = NULL;
+	struct mount mount;
+	size_t room = 0;
+	bool is_found = false;
+	FILE *mounts;
+
+	snprintf(path, sizeof path, "/proc/%s/mountinfo", process);
+	mounts = fopen(path, "re");
+	for (int i = 0; mounts != NULL && !is_found && i < MOUNTS_MAX && getline(&line, &room, mounts) > 0; i++) {
+		is_found = mount_read(line, &mount) && (device != NULL ? mount.device == *device : mount.id == id);
+		if (is_found)
+			*found = mount;
+	}
+	free(line);
+	if (mounts != NULL)
+		fclose(mounts);
+	return is_found;
+}
+
+static bool mount_id_read(int file, uint64_t *id)
+{
+	struct statx status;
+
+	if (statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status) != 0 ||
+	    (status.stx_mask & STATX_MNT_ID) == 0)
+		return false;
+	*id = status.stx_mnt_id;
+	return true;
+}
+
+/* The mount can be one of our own namespace: if the process has left that namespace, its program is still there. */
+static bool mount_is_safe(uint64_t id, pid_t pid)
+{
+	struct mount mount, ours;
+	char process[32];
+
+	snprintf(process, sizeof process, "%d", (int)pid);
+	return (mount_find("self", id, NULL, &mount) || mount_find(process, id, NULL, &mount)) && !mount.is_fuse &&
+	       mount_find("self", 0, &mount.device, &ours) && !ours.is_fuse;
+}
+
+/* *checked: the id of a mount that is safe, or 0, which no mount has.  It becomes the id of this file's mount. */
+static bool is_on_safe_mount(int file, pid_t pid, uint64_t *checked)
+{
+	uint64_t id;
+
+	if (!mount_id_read(file, &id) || (id != *checked && !mount_is_safe(id, pid)))
+		return false;
+	*checked = id;
+	return true;
+}
+
+bool vg_process_file_is_safe(int file, pid_t pid)
+{
+	uint64_t checked = 0;
+
+	return vg_process_is_own(pid) || is_on_safe_mount(file, pid, &checked);
+}
+
+int vg_process_path_find(pid_t pid, const char *path)
+{
+	char rest[PATH_MAX], root[64], *saved = NULL;
+	bool is_own = vg_process_is_own(pid);
+	uint64_t checked = 0;
+	int file;
+
+	if (path[0] != '/' || strlen(path) >= sizeof rest)
+		return -1;
+	strcpy(rest, path);
+	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+	file = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (char *name = strtok_r(rest, "/", &saved); file >= 0; name = strtok_r(NULL, "/", &saved)) {
+		bool is_safe = is_own || is_on_safe_mount(file, pid, &checked);
+		int parent = file;
+
+		if (is_safe && name == NULL)
+			return file;
+		file = is_safe && strcmp(name, "..") != 0 ? openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+		close(parent);
+	}
+	return -1;
+}

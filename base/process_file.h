@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_BASE_PROCESS_FILE_H
+#define VG_BASE_PROCESS_FILE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Files of other processes.  A process of another user can hand out a file whose file system answers when that user
+ * wants: FUSE, or an overlay of FUSE in a user namespace.  Whoever asks for such a file waits in the kernel, where not
+ * even SIGKILL ends the wait.  So such a file is refused before the file system is asked:
+ *
+ *   A file of another user's process must be on a file system that is mounted in our own mount namespace, too, and is
+ *   not FUSE.
+ *
+ * Only statx(2) with AT_STATX_DONT_SYNC and mountinfo are read for this; neither asks the file system (Linux 6.18).
+ * Mount ids need Linux 5.8; before that version every file of another user's process is refused.
+ *
+ *	file = vg_process_path_find(pid, "/usr/lib/libx.so");
+ *	link = open("/proc/PID/exe", O_PATH | O_CLOEXEC);
+ *	if (vg_process_file_is_safe(link, pid)) ...
+ */
+
+/* Whether all user ids of the process are this process's effective one.  False if that is unknown. */
+bool vg_process_is_own(pid_t pid);
+
+/* Whether the file of this O_PATH descriptor can be used; see above. */
+bool vg_process_file_is_safe(int file, pid_t pid);
+
+/*
+ * Follows an absolute path below the process's root directory, name by name.  Returns an O_PATH descriptor of a file
+ * that is safe, or -1.  The kernel's paths, for example in /proc/PID/maps, have no symbolic links.  So if a name is a
+ * link now, it was made later, and an absolute link would lead to a file below our own root directory: a link is not
+ * followed, and a descriptor of the last name may be one of a link.
+ */
+int vg_process_path_find(pid_t pid, const char *path);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Files of another user's process are used only if their file system is mounted in our own mount namespace, and is not
+ * FUSE.  No test may ask the FUSE file system here: nobody answers, so it would wait for ever. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/named_file.h"
+#include "base/process_file.h"
+#include "tests/unit/suites.h"
+
+enum { OTHER_USER = 65534, CHILD_FD = 100 };
+
+static char directory[64];
+static pid_t child;
+
+/* The path of a file of the test's directory, valid until the fourth next call. */
+static const char *at(const char *name)
+{
+	static char paths[4][160];
+	static unsigned int next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof *paths, "%s/%s", directory, name);
+	return path;
+}
+
+static void file_make(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(file);
+	fputs(text, file);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+static void directory_make(void)
+{
+	strcpy(directory, "/tmp/check_process_file.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	ck_assert_int_eq(chmod(directory, 0755) | mkdir(at("shared"), 0755) | mkdir(at("own"), 0755), 0);
+	ck_assert_int_eq(mkdir(at("fuse"), 0755) | mkdir(at("theirs"), 0755), 0);
+	file_make(at("shared/file"), "shared");
+	ck_assert_int_eq(symlink("file", at("shared/link")), 0);
+}
+
+static void directory_remove(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof command, "/bin/rm -rf %s", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* Mounts a FUSE file system that nobody serves. */
+static void fuse_mount(const char *path)
+{
+	char options[128];
+	int fd;
+
+	/* A container may lack the device's file.  Linux 6.18 has the number 10:229. */
+	if (access("/dev/fuse", F_OK) != 0)
+		ck_assert_int_eq(mknod(at("device"), S_IFCHR | 0600, makedev(10, 229)), 0);
+	fd = open(access("/dev/fuse", F_OK) == 0 ? "/dev/fuse" : at("device"), O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+	ck_assert_int_eq(mount("nobody", path, "fuse", 0, options), 0);
+}
+
+/* Starts a process of another user, with mounts of its own. */
+static void child_start(void)
+{
+	int ends[2];
+	char byte;
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (dup2(open(at("shared/file"), O_RDONLY), CHILD_FD) < 0 || unshare(CLONE_NEWNS) != 0 ||
+		    mount("none", at("own"), "tmpfs", 0, "") != 0)
+			_exit(1);
+		fuse_mount(at("theirs"));
+		file_make(at("own/file"), "own");
+		if (setresuid(OTHER_USER, OTHER_USER, OTHER_USER) != 0 || write(ends[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+}
+
+static bool finds(pid_t pid, const char *path)
+{
+	int file = vg_process_path_find(pid, path);
+
+	if (file >= 0)
+		close(file);
+	return file >= 0;
+}
+
+static bool link_is_safe(const char *name)
+{
+	char path[64];
+	bool safe;
+	int file;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)child, name);
+	file = open(path, O_PATH | O_CLOEXEC);
+	ck_assert_int_ge(file, 0);
+	safe = vg_process_file_is_safe(file, child);
+	close(file);
+	return safe;
+}
+
+static void setup(void)
+{
+	ck_assert_int_eq(unshare(CLONE_NEWNS), 0);
+	ck_assert_int_eq(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	directory_make();
+	fuse_mount(at("fuse"));
+	child_start();
+}
+
+static void teardown(void)
+{
+	kill(child, SIGKILL);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	ck_assert_int_eq(umount2(at("fuse"), MNT_DETACH), 0);
+	directory_remove();
+}
+
+START_TEST(mounts_of_another_user)
+{
+	char inner[64];
+
+	ck_assert(!vg_process_is_own(child));
+	ck_assert(finds(child, at("shared/file")));
+	ck_assert(!finds(child, at("own/file")));
+	ck_assert(!finds(child, at("theirs/file")));
+	ck_assert(!finds(child, at("fuse/file")));
+	ck_assert(!finds(child, at("shared/none")));
+	ck_assert(!finds(child, at("shared/../shared/file")));
+	ck_assert(!finds(child, "relative"));
+	/* A file that it has opened before it left our mount namespace. */
+	snprintf(inner, sizeof inner, "fd/%d", CHILD_FD);
+	ck_assert(link_is_safe(inner));
+	snprintf(inner, sizeof inner, "root%s", at("shared"));
+	ck_assert(link_is_safe(inner));
+	snprintf(inner, sizeof inner, "root%s", at("own"));
+	ck_assert(!link_is_safe(inner));
+	snprintf(inner, sizeof inner, "root%s", at("theirs"));
+	ck_assert(!link_is_safe(inner));
+}
+END_TEST
+
+/* Returns 0, or the errno with which the file cannot be opened. */
+static int named_errno(const char *path)
+{
+	int fd = vg_named_file_open(path);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 ? 0 : -fd;
+}
+
+/* A path through /proc/PID/root would ask the FUSE file system. */
+START_TEST(names_that_lead_to_another_user)
+{
+	char path[160];
+
+	snprintf(path, sizeof path, "/proc/%d/root%s/file", (int)child, at("theirs"));
+	ck_assert_int_eq(named_errno(path), ELOOP);
+	ck_assert_int_eq(symlink(path, at("shared/away")), 0);
+	ck_assert_int_eq(named_errno(at("shared/away")), ELOOP);
+	snprintf(path, sizeof path, "/proc/%d/root", (int)child);
+	ck_assert_int_eq(symlink(path, at("shared/root")), 0);
+	ck_assert_ptr_null(vg_named_real_path(at("shared/root/tmp")));
+}
+END_TEST
+
+START_TEST(names)
+{
+	char *real;
+
+	ck_assert(vg_process_is_own(getpid()));
+	ck_assert(finds(getpid(), at("shared/file")));
+	ck_assert_int_eq(named_errno(at("shared/file")), 0);
+	ck_assert_int_eq(named_errno(at("shared/link")), 0);
+	ck_assert_int_eq(named_errno(at("shared//.././shared/link")), 0);
+	ck_assert_int_eq(named_errno(at("shared")), EISDIR);
+	ck_assert_int_eq(named_errno(at("shared/none")), ENOENT);
+	ck_assert_int_eq(named_errno(at("shared/file/none")), ENOTDIR);
+	ck_assert_int_eq(named_errno("/dev/null"), EINVAL);
+	ck_assert_int_eq(named_errno("/proc/self/exe"), ELOOP);
+	ck_assert_int_eq(symlink("shared", at("linked")) | symlink(at("linked"), at("absolute")), 0);
+	ck_assert_int_eq(symlink("circle", at("circle")), 0);
+	ck_assert_int_eq(named_errno(at("circle")), ELOOP);
+	ck_assert_int_eq(chdir(directory), 0);
+	ck_assert_int_eq(named_errno("linked/link"), 0);
+	real = vg_named_real_path("absolute/link");
+	ck_assert_ptr_nonnull(real);
+	ck_assert_str_eq(real, at("shared/file"));
+	free(real);
+	ck_assert_int_eq(chdir("/"), 0);
+}
+END_TEST
+
+START_TEST(skipped)
+{
+}
+END_TEST
+
+/* Whether this process may mount, and the kernel has FUSE. */
+static bool can_mount(void)
+{
+	char line[64];
+	bool has_fuse = false;
+	FILE *types = fopen("/proc/filesystems", "r");
+	int status = 1;
+	pid_t tester;
+
+	while (types != NULL && fgets(line, sizeof line, types) != NULL)
+		has_fuse = has_fuse || strcmp(line, "nodev\tfuse\n") == 0;
+	if (types != NULL)
+		fclose(types);
+	tester = has_fuse && geteuid() == 0 ? fork() : -1;
+	if (tester == 0)
+		_exit(unshare(CLONE_NEWNS) != 0);
+	return tester > 0 && waitpid(tester, &status, 0) == tester && status == 0;
+}
+
+Suite *process_file_suite(void)
+{
+	bool mounts = can_mount();
+	Suite *suite = suite_create("process_file");
+	TCase *own = tcase_create("own");
+	TCase *other_users = tcase_create(mounts ? "other_users" : "other_users # SKIP no root, mounts or FUSE");
+
+	tcase_add_checked_fixture(own, directory_make, directory_remove);
+	tcase_add_test(own, names);
+	suite_add_tcase(suite, own);
+	if (mounts) {
+		tcase_add_checked_fixture(other_users, setup, teardown);
+		tcase_add_test(other_users, mounts_of_another_user);
+		tcase_add_test(other_users, names_that_lead_to_another_user);
+	} else {
+		tcase_add_test(other_users, skipped);
+	}
+	suite_add_tcase(suite, other_users);
+	return suite;
+}
