@@ -273,6 +273,7 @@ plain_tests = \
 	tests/recording/hazards.sh \
 	tests/recording/hosts_memory.sh \
 	tests/recording/hosts_process.sh \
+	tests/recording/job_control.sh \
 	tests/recording/kernel.sh \
 	tests/recording/kills.sh \
 	tests/recording/launch.sh \

@@ -12,8 +12,16 @@
 enum { SIGNALS, PROCESS, SOCKETS, POLLED_MAX = SOCKETS + VG_LOOP_SOCKETS };
 enum { RELEASE_PERIOD_NS = 1000 * 1000 };
 
+/* The signals that are blocked while the loop waits; NULL: as at other times. */
+static const sigset_t *blocked_in_wait;
+
+/* A helper that stops while it holds a thread leaves the thread stopped, too, until somebody continues the helper.  So
+ * the stop signals of a terminal (Ctrl-Z) are blocked, and are received only in ppoll(2), when no thread is held. */
+static const int stop_signals[] = { SIGTSTP, SIGTTIN, SIGTTOU };
+
 int vg_loop_signals(void)
 {
+	static sigset_t in_wait;
 	sigset_t wanted, blocked;
 	int fd;
 
@@ -29,6 +37,11 @@ int vg_loop_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	sigaddset(&blocked, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0 || sigprocmask(SIG_BLOCK, NULL, &in_wait) != 0)
+		return -errno;
+	blocked_in_wait = &in_wait;
+	for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++)
+		sigaddset(&blocked, stop_signals[i]);
 	if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0)
 		return -errno;
 	fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -44,7 +57,7 @@ static int signal_read(int signals)
 
 /* Calls ppoll(2) without the unused entries: ppoll() fails for more entries than RLIMIT_NOFILE, even if their fds are
  * -1.  Returns whether a descriptor is ready. */
-static bool ready_poll(struct pollfd *ready, size_t count, const struct timespec *timeout)
+static bool ready_poll(struct pollfd *ready, size_t count, const struct timespec *timeout, const sigset_t *blocked)
 {
 	struct pollfd asked[POLLED_MAX];
 	size_t used = 0, at = 0;
@@ -54,7 +67,7 @@ static bool ready_poll(struct pollfd *ready, size_t count, const struct timespec
 		if (ready[i].fd >= 0)
 			asked[used++] = ready[i];
 	}
-	got = ppoll(asked, used, timeout, NULL);
+	got = ppoll(asked, used, timeout, blocked);
 	for (size_t i = 0; i < count; i++) {
 		ready[i].revents = 0;
 		if (ready[i].fd < 0)
@@ -99,7 +112,7 @@ void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count
 	if (late)
 		vg_priority_raise(&session->tracer.priority);
 	cpu_ns = vg_thread_cpu_ns();
-	asked = ready_poll(ready, count, timeout);
+	asked = ready_poll(ready, count, timeout, late ? NULL : blocked_in_wait);
 	session->tracer.got_cpu_ns = vg_got_cpu_ns(cpu_ns);
 	vg_priority_woken(&session->tracer.priority);
 	vg_tracer_pending_release(&session->tracer);

@@ -6,8 +6,9 @@
 
 #include "vignetted/session/session.h"
 
-/* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE and SIGXFSZ.  Returns a signalfd for the first three,
- * which is the caller's, or a negative errno.  Call it before any session is opened. */
+/* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE and SIGXFSZ.  Blocks the stop signals of a terminal,
+ * except while vg_loop_wait() waits and no thread is held.  Returns a signalfd for SIGINT, SIGTERM and SIGHUP, which is
+ * the caller's, or a negative errno.  Call it before any session is opened. */
 int vg_loop_signals(void);
 
 /* The sockets that the loop waits for. */
