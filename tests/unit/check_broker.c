@@ -224,7 +224,7 @@ START_TEST(file_of_another_user_is_not_sent)
 END_TEST
 
 /* Starts a process of another user that maps the file. */
-static pid_t stranger_start(const char *file)
+static pid_t visitor_start(const char *file)
 {
 	int ends[2], fd = open(file, O_RDONLY | O_CLOEXEC);
 	pid_t pid;
@@ -255,17 +255,17 @@ START_TEST(process_of_another_user)
 	pid_t pid;
 	int fd;
 
-	elf_make("folder/stranger", ET_DYN, "stranger");
-	pid = stranger_start("folder/stranger");
-	expect_next("stranger", &next, "debug", "/ab/010203.debug");
-	fd = vg_broker_ask(reader, (uint32_t)pid, "stranger", id, sizeof id, &next, &path);
+	elf_make("folder/visitor", ET_DYN, "visitor");
+	pid = visitor_start("folder/visitor");
+	expect_next("visitor", &next, "debug", "/ab/010203.debug");
+	fd = vg_broker_ask(reader, (uint32_t)pid, "visitor", id, sizeof id, &next, &path);
 	ck_assert_int_ge(fd, 0);
 	free(path);
 	close(fd);
-	ck_assert_int_eq(chown("folder/stranger", 65534, 65534), 0);
+	ck_assert_int_eq(chown("folder/visitor", 65534, 65534), 0);
 	next = 0;
-	expect_next("stranger", &next, "debug", "/ab/010203.debug");
-	ck_assert_int_eq(vg_broker_ask(reader, (uint32_t)pid, "stranger", id, sizeof id, &next, &path), -ENOENT);
+	expect_next("visitor", &next, "debug", "/ab/010203.debug");
+	ck_assert_int_eq(vg_broker_ask(reader, (uint32_t)pid, "visitor", id, sizeof id, &next, &path), -ENOENT);
 	kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
