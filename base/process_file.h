@@ -7,8 +7,8 @@
 
 /*
  * Files of other processes.  A process of another user can hand out a file whose file system answers when that user
- * wants: FUSE, or an overlay of FUSE in a user namespace.  Whoever asks for such a file waits in the kernel, where not
- * even SIGKILL ends the wait.  So such a file is refused before the file system is asked:
+ * wants: FUSE, or an overlay of FUSE in a user namespace.  A process that asks for such a file waits in the kernel, where
+ * not even SIGKILL ends the wait.  So such a file is refused before the file system is asked:
  *
  *   A file of another user's process must be on a file system that is mounted in our own mount namespace, too, and is
  *   not FUSE.
