@@ -11,6 +11,11 @@
 #define INPUT_MAX_CHARS 8192
 #define OUTPUT_MAX_CHARS 65536
 
+/* The most references to earlier parts (S_, S0_) in a name with pack expansions.  libiberty searches what is below a pack
+ * expansion without printing it (d_find_pack()), and each reference again: 66 of them took 2^34 steps, 30 take 3^10 at
+ * most.  Of 5,740 such names in 42 libraries of Debian 12, two have more. */
+enum { PACK_REFERENCES_MAX = 30 };
+
 struct sink {
 	struct vg_demangler *demangler;
 	jmp_buf stop;
@@ -43,6 +48,20 @@ static bool demangle_with(struct vg_demangler *demangler, const char *name,
 	return demangle(name, DMGL_PARAMS, sink_append, &sink) != 0 && demangler->used > 0;
 }
 
+static bool packs_are_bounded(const char *name)
+{
+	int references = 0;
+
+	/* Dp: of types; sp: of expressions. */
+	if (strstr(name, "Dp") == NULL && strstr(name, "sp") == NULL)
+		return true;
+	for (const char *at = name; (at = strchr(at, 'S')) != NULL;) {
+		at += 1 + strspn(at + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+		references += *at == '_';
+	}
+	return references <= PACK_REFERENCES_MAX;
+}
+
 bool vg_is_mangled(const char *name)
 {
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || strcmp(name, "_Dmain") == 0);
@@ -58,7 +77,7 @@ const char *vg_demangle(struct vg_demangler *demangler, const char *name)
 	/* Legacy Rust names are valid C++ names with a hash at the end: try Rust first. */
 	if (demangle_with(demangler, name, rust_demangle_callback))
 		return demangler->text;
-	if (name[1] == 'Z' && demangle_with(demangler, name, cplus_demangle_v3_callback))
+	if (name[1] == 'Z' && packs_are_bounded(name) && demangle_with(demangler, name, cplus_demangle_v3_callback))
 		return demangler->text;
 	return name;
 }

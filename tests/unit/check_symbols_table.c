@@ -313,6 +313,22 @@ START_TEST(demangling_is_bounded)
 			ck_assert_uint_gt(strlen(vg_demangle(&demangler, bomb)), 500);
 	}
 	ck_assert_str_eq(vg_demangle(&demangler, bomb), bomb);
+	/* The same in a pack expansion, where the parts are searched and not printed. */
+	ck_assert_str_eq(vg_demangle(&demangler, "_Z1fIJidEEvDpT_"), "void f<int, double>(int, double)");
+	for (int levels = 5; levels <= 35; levels += 30) {
+		strcpy(bomb, "_Z1fDpSt4pairI");
+		for (int i = 1; i < levels; i++)
+			strcat(bomb, "S_I");
+		strcat(bomb, "iiE");
+		for (int i = 0; i < levels - 1; i++) {
+			const char part[] = { 'S', "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i], '_', 'E', '\0' };
+
+			strcat(bomb, part);
+		}
+		if (levels == 5)
+			ck_assert_str_ne(vg_demangle(&demangler, bomb), bomb);
+	}
+	ck_assert_str_eq(vg_demangle(&demangler, bomb), bomb);
 	memset(name_text, 'x', sizeof name_text);
 	memcpy(name_text, "_Z8990", 6);
 	name_text[sizeof name_text - 1] = '\0';
