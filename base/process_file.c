@@ -2,12 +2,11 @@
 #include "base/process_file.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -73,15 +72,20 @@ static bool mount_find(const char *process, uint64_t id, const dev_t *device, st
 	return is_found;
 }
 
+/* From proc_pid_fdinfo(5), which has the line "mnt_id:" also for O_PATH descriptors. */
 static bool mount_id_read(int file, uint64_t *id)
 {
-	struct statx status;
+	char path[64], line[128];
+	bool is_found = false;
+	FILE *info;
 
-	if (statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status) != 0 ||
-	    (status.stx_mask & STATX_MNT_ID) == 0)
-		return false;
-	*id = status.stx_mnt_id;
-	return true;
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", file);
+	info = fopen(path, "re");
+	while (info != NULL && !is_found && fgets(line, sizeof line, info) != NULL)
+		is_found = sscanf(line, "mnt_id: %" SCNu64, id) == 1;
+	if (info != NULL)
+		fclose(info);
+	return is_found;
 }
 
 /* The mount can be one of our own namespace: if the process has left that namespace, its program is still there. */

@@ -13,8 +13,7 @@
  *   A file of another user's process must be on a file system that is mounted in our own mount namespace, too, and is
  *   not FUSE.
  *
- * Only statx(2) with AT_STATX_DONT_SYNC and mountinfo are read for this; neither asks the file system (Linux 6.18).
- * Mount ids need Linux 5.8; before that version every file of another user's process is refused.
+ * Only fdinfo and mountinfo are read for this.  The kernel makes them without asking the file system (Linux 6.18).
  *
  *	file = vg_process_path_find(pid, "/usr/lib/libx.so");
  *	link = open("/proc/PID/exe", O_PATH | O_CLOEXEC);

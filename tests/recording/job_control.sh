@@ -4,9 +4,12 @@
 # Ctrl-Z stops vignetted only when it holds no thread: the recorded process runs on.  The recording goes on with fg.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs /usr/bin/python3
 
 sh -c 'while :; do :; done' & busy=$!
-"$VIGNETTED" -p $busy -o "$dir/p.vgp" --rate 5000 --budget 0 --capture stop 2>"$dir/log" & pid=$!
+# A process group of its own, as from a shell with job control: the kernel discards SIGTSTP for an orphaned group.
+/usr/bin/python3 -c 'import os, sys; os.setpgid(0, 0); os.execv(sys.argv[1], sys.argv[1:])' \
+	"$VIGNETTED" -p $busy -o "$dir/p.vgp" --rate 5000 --budget 0 --capture stop 2>"$dir/log" & pid=$!
 pids="$busy $pid"
 sampled() { holds "$dir/p.vgp.part" "it.samples > $1"; }
 is_in_state() { grep -q "^State:[^A-Za-z]*$2" "/proc/$1/status"; }

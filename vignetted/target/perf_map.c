@@ -75,8 +75,10 @@ static bool is_own(const struct vg_perf_map *map, int file, uint64_t *bytes)
 	const unsigned int wanted = STATX_TYPE | STATX_UID | STATX_SIZE;
 	struct statx own, directory;
 
-	if (statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &own) != 0 ||
-	    statx(map->directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &directory) != 0 ||
+	if (statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE | STATX_MNT_ID, &own) != 0)
+		return false;
+	*bytes = own.stx_size;
+	if (statx(map->directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &directory) != 0 ||
 	    (own.stx_mask & directory.stx_mask & STATX_MNT_ID) == 0 || own.stx_mnt_id != directory.stx_mnt_id ||
 	    statx(file, "", AT_EMPTY_PATH, wanted, &own) != 0)
 		return false;
