@@ -3,15 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/output_path.h"
 
 static const uint64_t PIPE_MAX_BYTES = UINT64_C(4) << 30;
 static const unsigned char empty[1];
@@ -117,6 +121,48 @@ int vg_regular_file_open(const char *path)
 	return fd;
 }
 
+uint64_t vg_file_data_bytes(int fd, uint64_t size)
+{
+	enum { PIECES_MAX = 65536 };
+	off_t before = lseek(fd, 0, SEEK_CUR), at = 0, end;
+	uint64_t data_bytes = 0;
+
+	for (int i = 0; i < PIECES_MAX && at >= 0 && (uint64_t)at < size; i++) {
+		at = lseek(fd, at, SEEK_DATA);
+		end = at >= 0 ? lseek(fd, at, SEEK_HOLE) : -1;
+		/* ENXIO: only a hole is left. */
+		if (at < 0 || end < 0) {
+			data_bytes = errno == ENXIO ? data_bytes : size;
+			break;
+		}
+		data_bytes += (uint64_t)(end - at);
+		at = end;
+	}
+	lseek(fd, before >= 0 ? before : 0, SEEK_SET);
+	return data_bytes < size ? data_bytes : size;
+}
+
+/* A named pipe of another user may never have a writer.  A pipe without a name, as of a shell, was given to us. */
+static int pipe_check(int fd, const struct stat *status, const char *path, struct vg_err *err)
+{
+	struct statfs system;
+
+	if (!S_ISFIFO(status->st_mode) || vg_output_path_owner_is_trusted(status->st_uid) ||
+	    (fstatfs(fd, &system) == 0 && system.f_type == PIPEFS_MAGIC))
+		return 0;
+	return vg_err_set(err, -EACCES, "%s: a named pipe of another user (uid %u)", path, (unsigned)status->st_uid);
+}
+
+static int regular_read(struct vg_infile *file, int fd, uint64_t size, struct vg_err *err)
+{
+	uint64_t holes = size - vg_file_data_bytes(fd, size);
+
+	if (holes > VG_FILE_HOLES_MAX_BYTES)
+		return vg_err_set(err, -EFBIG, "%s: %" PRIu64 " MiB of holes; at most %d are read", file->path,
+				  holes >> 20, (int)(VG_FILE_HOLES_MAX_BYTES >> 20));
+	return file_map(file, fd, size, err);
+}
+
 static int directory_error(const char *path, struct vg_err *err)
 {
 	return vg_err_set(err, -EISDIR, "%s: is a directory; this command reads files", path);
@@ -133,8 +179,8 @@ static int contents_read(struct vg_infile *file, int fd, struct vg_err *err)
 	else if (S_ISDIR(status.st_mode))
 		rc = directory_error(file->path, err);
 	else if (S_ISREG(status.st_mode))
-		rc = file_map(file, fd, (uint64_t)status.st_size, err);
-	else
+		rc = regular_read(file, fd, (uint64_t)status.st_size, err);
+	else if ((rc = pipe_check(fd, &status, file->path, err)) == 0)
 		rc = pipe_read(file, fd, err);
 	if (fd != STDIN_FILENO)
 		close(fd);

@@ -29,6 +29,14 @@ int vg_regular_file_open(const char *path);
 /* As vg_regular_file_open(), for an O_PATH descriptor of the file, which stays the caller's. */
 int vg_regular_handle_open(int handle, const char *path);
 
+/* How many bytes of a regular file of this size are data, and not holes, as lseek(2) with SEEK_DATA reports it.  A hole
+ * costs nobody anything, so limits of work and memory are multiples of the data.  A file system that has no SEEK_DATA
+ * reports the whole size.  Of a file with very many pieces, not all are counted. */
+uint64_t vg_file_data_bytes(int fd, uint64_t size);
+
+/* A file with more bytes in holes is refused: reading 1 GiB of zeros takes two seconds. */
+#define VG_FILE_HOLES_MAX_BYTES (UINT64_C(1) << 30)
+
 /* Opens a regular file.  Returns 0, or a negative errno with err set. */
 int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err);
 

@@ -9,7 +9,7 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* Limit for the decompressed size of all sections together, as a multiple of the file's size.
+/* Limit for the decompressed size of all sections together, as a multiple of the file's data.
  * elf_image.c checks the ratio of each section.  But the sections of a hostile file may overlap, so
  * that many of them decompress the same bytes. */
 #define DECOMPRESSED_MAX_RATIO 100
@@ -121,16 +121,16 @@ int vg_elf_image_decompress(struct vg_elf_image *image)
 {
 	Elf_Scn *section = NULL;
 	uint64_t left;
-	size_t names, file_bytes;
+	size_t names;
 
-	if (elf_getshdrstrndx(image->elf, &names) != 0 ||
-	    elf_rawfile(image->elf, &file_bytes) == NULL)
+	if (elf_getshdrstrndx(image->elf, &names) != 0)
 		return 0;
-	left = (uint64_t)file_bytes * DECOMPRESSED_MAX_RATIO;
+	left = image->file_data_bytes * DECOMPRESSED_MAX_RATIO;
 	while ((section = elf_nextscn(image->elf, section)) != NULL) {
 		GElf_Shdr header;
 		GElf_Chdr compressed;
 		const char *name;
+		bool is_empty;
 		int rc;
 
 		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS ||
@@ -141,10 +141,10 @@ int vg_elf_image_decompress(struct vg_elf_image *image)
 		name = elf_strptr(image->elf, names, header.sh_name);
 		if (name == NULL || strncmp(name, ".debug_", 7) != 0)
 			continue;
-		if (!is_unused(name) && compressed.ch_size > left)
-			continue;
-		left -= is_unused(name) ? 0 : compressed.ch_size;
-		rc = section_update(image, section, &header, &compressed, is_unused(name));
+		/* Empty, and not as it is: libdw would decompress it. */
+		is_empty = is_unused(name) || compressed.ch_size > left;
+		left -= is_empty ? 0 : compressed.ch_size;
+		rc = section_update(image, section, &header, &compressed, is_empty);
 		if (rc != 0)
 			return rc;
 	}

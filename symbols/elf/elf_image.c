@@ -182,9 +182,30 @@ static int file_open(const char *path, struct vg_err *err)
 	return fd >= 0 ? fd : vg_err_sys(err, fd, "%s: cannot open", path);
 }
 
-/* Files that others have opened are checked, too. */
-static int regular_file_measure(int fd, const char *path, uint64_t *file_bytes, struct vg_err *err)
+/* A linked file has fewer than 65,280 sections.  With more, e_shnum is 0 and the number is in a section header.  libelf
+ * allocates 300 bytes for each section at once, also if the headers are in a hole of the file. */
+static bool has_section_count(const unsigned char *header)
 {
+	bool is_64_bit = header[EI_CLASS] == ELFCLASS64;
+	const unsigned char *offset = header + (is_64_bit ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff));
+	const unsigned char *count = header + (is_64_bit ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum));
+	static const unsigned char none[sizeof(Elf64_Off)];
+
+	return memcmp(count, none, sizeof(Elf64_Half)) != 0 ||
+	       memcmp(offset, none, is_64_bit ? sizeof(Elf64_Off) : sizeof(Elf32_Off)) == 0;
+}
+
+static int section_count_check(const unsigned char *header, size_t bytes, const char *path, struct vg_err *err)
+{
+	return bytes < sizeof(Elf64_Ehdr) || memcmp(header, ELFMAG, SELFMAG) != 0 || has_section_count(header) ? 0 :
+	       vg_err_set(err, -EBADMSG, "%s: more sections than a linked file can have", path);
+}
+
+/* Files that others have opened are checked, too. */
+static int regular_file_measure(struct vg_elf_image *image, int fd, const char *path, uint64_t *file_bytes,
+				struct vg_err *err)
+{
+	unsigned char header[sizeof(Elf64_Ehdr)];
 	struct stat status;
 
 	if (fstat(fd, &status) != 0)
@@ -192,7 +213,12 @@ static int regular_file_measure(int fd, const char *path, uint64_t *file_bytes, 
 	if (!S_ISREG(status.st_mode))
 		return vg_err_set(err, -EINVAL, "%s: not a regular file", path);
 	*file_bytes = (uint64_t)status.st_size;
-	return 0;
+	image->file_data_bytes = vg_file_data_bytes(fd, *file_bytes);
+	if (*file_bytes - image->file_data_bytes > VG_FILE_HOLES_MAX_BYTES)
+		return vg_err_set(err, -EFBIG, "%s: %" PRIu64 " MiB of holes; at most %d are read", path,
+				  (*file_bytes - image->file_data_bytes) >> 20, (int)(VG_FILE_HOLES_MAX_BYTES >> 20));
+	return pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header ?
+	       section_count_check(header, sizeof header, path, err) : 0;
 }
 
 /* Takes ownership of `elf`, which is the result of elf_begin() or elf_memory(). */
@@ -225,7 +251,7 @@ static int image_open(struct vg_elf_image *image, int fd, const char *path, enum
 	rc = fd < 0 ? fd : image_begin(image, path, err);
 	image->fd = fd;
 	if (rc == 0)
-		rc = regular_file_measure(fd, path, &file_bytes, err);
+		rc = regular_file_measure(image, fd, path, &file_bytes, err);
 	if (rc == 0)
 		rc = elf_check(image, elf_begin(image->fd, ELF_C_READ_MMAP, NULL), file_bytes, file_types,
 			       err);
@@ -265,6 +291,9 @@ int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t cou
 	int rc = image_begin(image, path, err);
 
 	image->memory = bytes;
+	image->file_data_bytes = count;
+	if (rc == 0)
+		rc = section_count_check(bytes, count, path, err);
 	if (rc == 0)
 		rc = elf_check(image, elf_memory(bytes, count), count, FILE_TYPES_LINKED, err);
 	if (rc != 0)

@@ -27,6 +27,7 @@ struct vg_elf_image {
 	VG_ARRAY(void *) decompressed;  /* owned; made by vg_elf_image_decompress() */
 	char *path;             /* owned */
 	uint64_t load_base;     /* p_vaddr of the first PT_LOAD */
+	uint64_t file_data_bytes; /* size of the file without holes */
 	uint64_t data_bytes;    /* decompressed size of all sections together; limits the work on them */
 	VG_ARRAY(struct vg_symbol_range) code;  /* ranges of code; virtual addresses; sorted */
 };
@@ -48,8 +49,7 @@ int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t cou
 			     const char *path, struct vg_err *err);
 
 /* As vg_elf_image_open(), for a path that comes from another file (base/named_file.h).  Without messages.
- * any_type: also
- * accepts relocatable files (ET_REL), such as dwz's files and DWARF packages. */
+ * any_type: also accepts relocatable files (ET_REL), such as dwz's files and DWARF packages. */
 int vg_elf_image_open_named(struct vg_elf_image *image, const char *path);
 int vg_elf_image_open_named_any_type(struct vg_elf_image *image, const char *path);
 

@@ -77,6 +77,15 @@ head -c 64 "$dir/program5" >"$dir/header"
 expect 1 "$dir/header"
 head -c 5000 "$dir/program5" >"$dir/half"
 expect 1 "$dir/half"
+cp "$dir/program5" "$dir/holes"
+truncate -s 2G "$dir/holes"
+expect 1 "$dir/holes"
+grep -q 'MiB of holes; at most 1024 are read' "$dir/err" || fail "holes: $(cat "$dir/err")"
+# e_shnum is 0: the number of sections is in a section header.
+cp "$dir/program5" "$dir/sections"
+printf '\0\0' | dd of="$dir/sections" bs=1 seek=60 conv=notrunc 2>/dev/null
+expect 1 "$dir/sections"
+grep -q 'more sections than a linked file can have' "$dir/err" || fail "sections: $(cat "$dir/err")"
 misused
 misused --no-such-option "$dir/program5"
 misused -o

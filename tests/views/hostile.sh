@@ -75,6 +75,16 @@ complains 1 '^vgtool folded: fat.vgp: .* larger than 4 GiB' "$VGTOOL" folded -o 
 "$BUILDDIR/tests/views/events_write" fat large.vgp 20
 complains 0 '^vgtool folded: large.vgp: the output has [5-9].. MiB' "$VGTOOL" folded -o /dev/null large.vgp
 
+# A file that costs nothing, and a pipe that may never have a writer.
+cp good.vgp holes.vgp
+truncate -s 2G holes.vgp
+complains 1 'holes.vgp: 20.. MiB of holes; at most 1024 are read' "$VGTOOL" report holes.vgp
+if [ "$(id -u)" = 0 ]; then
+	mkfifo pipe.vgp
+	chown 65534 pipe.vgp
+	complains 1 'pipe.vgp: a named pipe of another user (uid 65534)' "$VGTOOL" report pipe.vgp
+fi
+
 # One flipped bit: vgtool loses at most one chunk, and prints where.  (check_profile.c flips every bit of a profile.)
 awk -v size="$size" 'BEGIN { srand(1); for (i = 0; i < 5; i++) print int(rand() * size) }' >offsets
 while read -r offset; do
