@@ -235,6 +235,28 @@ bool vg_output_path_is_special(const char *path)
 	return special;
 }
 
+int vg_output_path_check_directory(const char *path, struct vg_err *err)
+{
+	struct place place = { .directory = -1 };
+	char *plain = strdup(path);
+	size_t length = strlen(path);
+	int rc;
+
+	if (plain == NULL)
+		return vg_err_sys(err, -ENOMEM, "%s", path);
+	/* With a slash at its end, a link would be followed. */
+	while (length > 1 && plain[length - 1] == '/')
+		plain[--length] = '\0';
+	rc = place_find(&place, plain, err);
+	if (rc == 0)
+		rc = -ENOENT;
+	else if (rc > 0)
+		rc = S_ISDIR(place.status.st_mode) ? 0 : vg_err_set(err, -ENOTDIR, "%s: not a directory", path);
+	place_leave(&place);
+	free(plain);
+	return rc;
+}
+
 int vg_output_path_open_special(const char *path, int *fd, struct vg_err *err)
 {
 	struct place place = { .directory = -1 };

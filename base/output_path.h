@@ -31,6 +31,11 @@ int vg_output_path_directory(const char *path);
  * output or error.  Returns false if the links cannot be followed. */
 bool vg_output_path_is_special(const char *path);
 
+/* Checks that the path is a directory, for files whose names are made.  Returns 0; -ENOENT: nothing is there; -ENOTDIR;
+ * -EACCES: the path is a symbolic link of another user, who could choose any directory; or another negative errno.  err
+ * gets a message if the result is not -ENOENT. */
+int vg_output_path_check_directory(const char *path, struct vg_err *err);
+
 /*
  * Opens a file that must be written in place: a pipe, a character device, or our own standard output or error through a
  * link such as /dev/stdout.  Returns 0 and sets *fd, which the caller owns.  If the path is a regular file or does not

@@ -53,19 +53,37 @@ size_t vg_utf8_valid(const char *text, size_t length)
 	return at;
 }
 
-/* In UTF-8, U+0080 to U+009F are c2 80 to c2 9f, U+2028 to U+202E are e2 80 a8 to ae, and U+2066 to U+2069 are e2 81 a6
- * to a9.  U+009B begins an escape sequence, like ESC [. */
+/* The first and last bytes in UTF-8.  U+009B begins an escape sequence, like ESC [. */
+static const struct {
+	unsigned char length, first[3], last[3];
+} controls[] = {
+	{ 2, { 0xc2, 0x80 }, { 0xc2, 0x9f } },             /* U+0080 to U+009F: C1 */
+	{ 2, { 0xc2, 0xad }, { 0xc2, 0xad } },             /* U+00AD: soft hyphen */
+	{ 2, { 0xd8, 0x9c }, { 0xd8, 0x9c } },             /* U+061C: mark of direction */
+	{ 3, { 0xe1, 0xa0, 0x8e }, { 0xe1, 0xa0, 0x8e } }, /* U+180E: has no width */
+	{ 3, { 0xe2, 0x80, 0x8b }, { 0xe2, 0x80, 0x8f } }, /* U+200B to U+200F: no width, marks of direction */
+	{ 3, { 0xe2, 0x80, 0xa8 }, { 0xe2, 0x80, 0xae } }, /* U+2028 to U+202E: lines, marks of direction */
+	{ 3, { 0xe2, 0x81, 0xa0 }, { 0xe2, 0x81, 0xaf } }, /* U+2060 to U+206F: no width, marks of direction */
+	{ 3, { 0xef, 0xbb, 0xbf }, { 0xef, 0xbb, 0xbf } }, /* U+FEFF: has no width */
+	{ 3, { 0xef, 0xbf, 0xb9 }, { 0xef, 0xbf, 0xbb } }, /* U+FFF9 to U+FFFB: notes between lines */
+};
+
 size_t vg_utf8_control(const char *text, size_t length)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
 	if (length > 0 && (at[0] < 0x20 || at[0] == 0x7f))
 		return 1;
-	if (length > 1 && at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
-		return 2;
-	if (length > 2 && at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xa8 && at[2] <= 0xae) ||
-					    (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)))
-		return 3;
+	if (length == 0 || at[0] < 0xc2)
+		return 0;
+	/* The bytes of a range differ in the last one only. */
+	for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
+		unsigned int end = controls[i].length - 1u;
+
+		if (length > end && memcmp(at, controls[i].first, end) == 0 && at[end] >= controls[i].first[end] &&
+		    at[end] <= controls[i].last[end])
+			return controls[i].length;
+	}
 	return 0;
 }
 

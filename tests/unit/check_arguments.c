@@ -183,6 +183,14 @@ START_TEST(default_names)
 	ck_assert_int_eq(mkdir("profiles", 0700), 0);
 	ck_assert(vg_output_is_directory("profiles") && vg_output_is_directory(NULL));
 	ck_assert(!vg_output_is_directory(name[0]) && !vg_output_is_directory("nothing"));
+	ck_assert_int_eq(symlink("profiles", "linked"), 0);
+	ck_assert(vg_output_is_directory("linked") && vg_output_is_directory("linked/"));
+	if (geteuid() == 0) {
+		ck_assert_int_eq(lchown("linked", 65534, 65534), 0);
+		ck_assert(!vg_output_is_directory("linked") && !vg_output_is_directory("linked//"));
+		ck_assert_int_eq(vg_output_path_check_directory("linked/", &err), -EACCES);
+	}
+	ck_assert_int_eq(unlink("linked"), 0);
 	ck_assert_int_eq(vg_output_name_open(&file, "profiles", getpid(), &err), 0);
 	ck_assert_int_eq(strncmp(file.path, "profiles/", 9), 0);
 	ck_assert_str_eq(file.path + 9, name[0]);

@@ -108,10 +108,12 @@ static void end_print(const struct record *record)
 
 /* ---- the profiles ---- */
 
-/* Other files in the directory could be taken for profiles of this recording. */
+/* Other files in the directory could be taken for profiles of this recording, and another user to whom it belongs could
+ * replace them. */
 static int directory_make(const char *path, bool *made, struct vg_err *err)
 {
 	struct dirent **entries;
+	struct stat status;
 	int count;
 
 	if (mkdir(path, 0700) == 0) {
@@ -120,6 +122,11 @@ static int directory_make(const char *path, bool *made, struct vg_err *err)
 	}
 	if (errno != EEXIST)
 		return vg_err_sys(err, -errno, "-o %s: cannot create the directory", path);
+	if (vg_output_path_check_directory(path, err) == -EACCES)
+		return -EACCES;
+	if (stat(path, &status) == 0 && !vg_output_path_owner_is_trusted(status.st_uid))
+		return vg_err_set(err, -EACCES, "-o %s: belongs to another user (uid %u); use a new directory", path,
+				  status.st_uid);
 	count = scandir(path, &entries, NULL, NULL);
 	for (int i = 0; i < count; i++)
 		free(entries[i]);

@@ -11,6 +11,7 @@
 
 #include "base/build_id.h"
 #include "base/outfile.h"
+#include "base/output_path.h"
 #include "profile/reader.h"
 #include "vgtool/commands/command_line.h"
 #include "vgtool/commands/symbolize.h"
@@ -289,10 +290,7 @@ static int output_names_check(const struct request *request, struct vg_err *err)
 /* A path that ends with a slash is a directory, even if it does not exist yet. */
 static bool is_directory(const char *path)
 {
-	struct stat status;
-
-	return path != NULL && (path[strlen(path) - 1] == '/' ||
-				(stat(path, &status) == 0 && S_ISDIR(status.st_mode)));
+	return path != NULL && (path[strlen(path) - 1] == '/' || vg_output_path_check_directory(path, NULL) == 0);
 }
 
 int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char **paths, size_t path_count,
@@ -323,8 +321,9 @@ static int request_check(struct request *request, struct vg_err *err)
 
 	if (rc == 0 && request->into_directory) {
 		rc = output_names_check(request, err);
-		if (rc == 0 && mkdir(request->out, 0777) != 0 && errno != EEXIST)
-			rc = vg_err_sys(err, -errno, "%s: cannot create the directory", request->out);
+		if (rc == 0 && mkdir(request->out, 0777) != 0)
+			rc = errno == EEXIST ? vg_output_path_check_directory(request->out, err) :
+			     vg_err_sys(err, -errno, "%s: cannot create the directory", request->out);
 	}
 	return rc == 0 ? vg_symbolize_check(&request->symbolize, err) : rc;
 }

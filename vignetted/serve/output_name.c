@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "base/output_path.h"
 #include "vignetted/target/target.h"
@@ -13,9 +12,7 @@ enum { NAMES_MAX = 1000 };
 
 bool vg_output_is_directory(const char *output)
 {
-	struct stat status;
-
-	return output == NULL || (stat(output, &status) == 0 && S_ISDIR(status.st_mode));
+	return output == NULL || vg_output_path_check_directory(output, NULL) == 0;
 }
 
 int vg_output_name_open(struct vg_outfile *file, const char *directory, pid_t pid, struct vg_err *err)

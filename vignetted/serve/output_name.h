@@ -7,7 +7,8 @@
 
 #include "base/outfile.h"
 
-/* Whether the profile's name is to be made: -o is a directory, or was not given (NULL). */
+/* Whether the profile's name is to be made: -o is a directory (vg_output_path_check_directory()), or was not given
+ * (NULL). */
 bool vg_output_is_directory(const char *output);
 
 /* Opens a new profile of the process, PROGRAM.PID.vgp in the directory; NULL: in the current directory.  If this file
