@@ -231,6 +231,11 @@ bad short "the server sent an incomplete gzip file"
 for kind in endless bomb encoded; do
 	VGTOOL_SERVER_MAX_SIZE=1M bad $kind "the server sent a file that is too large"
 done
+# A limit of memory ends it, before the limit of time does.
+[ -n "${SANITIZE-}" ] || {
+	bad trailers ""
+	! grep -qi 'time' "$dir/err" || fail "trailers: $(cat "$dir/err")"
+}
 most=18 bad loop ""
 bad file ""
 bad telnet ""

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,17 @@ static void standard_files_replace(void)
 		close(null);
 }
 
+/* libcurl 7.88 keeps all trailers of an answer, however many there are.  A download needs 20 MiB; its body goes to a file.
+ * The shadow memory of AddressSanitizer counts as data, so a sanitized build has no limit. */
+static void memory_limit(void)
+{
+#if !defined __SANITIZE_ADDRESS__
+	const struct rlimit limit = { 256 << 20, 256 << 20 };
+
+	setrlimit(RLIMIT_DATA, &limit);
+#endif
+}
+
 static void __attribute__((noreturn)) process_run(int socket_fd)
 {
 	struct vg_downloader downloader;
@@ -51,6 +63,7 @@ static void __attribute__((noreturn)) process_run(int socket_fd)
 
 	signals_ignore();
 	standard_files_replace();
+	memory_limit();
 	open_rc = vg_downloader_open(&downloader, socket_fd, &open_err);
 	for (;;) {
 		struct reply reply = { .rc = open_rc, .err = open_err };
