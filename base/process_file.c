@@ -14,22 +14,27 @@
  * 100,000 (sysctl fs.mount-max). */
 enum { MOUNTS_MAX = 4096 };
 
-bool vg_process_is_own(pid_t pid)
+long vg_process_user(pid_t pid)
 {
 	char path[64], line[256];
-	unsigned int real, effective, saved, file;
-	bool own = false;
+	long real, effective, saved, file, user = -1;
 	FILE *status;
 
 	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
 	status = fopen(path, "re");
 	while (status != NULL && fgets(line, sizeof line, status) != NULL) {
-		if (sscanf(line, "Uid: %u %u %u %u", &real, &effective, &saved, &file) == 4)
-			own = real == geteuid() && effective == real && saved == real && file == real;
+		if (sscanf(line, "Uid: %ld %ld %ld %ld", &real, &effective, &saved, &file) == 4 &&
+		    effective == real && saved == real && file == real)
+			user = real;
 	}
 	if (status != NULL)
 		fclose(status);
-	return own;
+	return user;
+}
+
+bool vg_process_is_own(pid_t pid)
+{
+	return vg_process_user(pid) == (long)geteuid();
 }
 
 /* A line of proc_pid_mountinfo(5): ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [FIELD...] - TYPE SOURCE OPTIONS. */

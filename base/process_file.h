@@ -20,7 +20,10 @@
  *	if (vg_process_file_is_safe(link, pid)) ...
  */
 
-/* Whether all user ids of the process are this process's effective one.  False if that is unknown. */
+/* The user id of the process: -1 if its four user ids differ, or are unknown. */
+long vg_process_user(pid_t pid);
+
+/* Whether that is this process's effective user id. */
 bool vg_process_is_own(pid_t pid);
 
 /* Whether the file of this O_PATH descriptor can be used; see above. */

@@ -271,6 +271,37 @@ START_TEST(process_of_another_user)
 }
 END_TEST
 
+/* Offers serve the modules of all processes. */
+START_TEST(processes_of_several_users)
+{
+	struct vg_mappings mappings = { 0 };
+	pid_t pid;
+	size_t own, all;
+
+	elf_make("folder/visitor", ET_DYN, "visitor");
+	ck_assert_int_eq(chown("folder/visitor", 65534, 65534), 0);
+	pid = visitor_start("folder/visitor");
+	vg_mappings_read(&mappings, pid);
+	all = mappings.offers.count;
+	ck_assert_uint_gt(all, 0);
+	vg_mappings_free(&mappings);
+	mappings = (struct vg_mappings){ 0 };
+	vg_mappings_read(&mappings, getpid());
+	own = mappings.offers.count;
+	vg_mappings_read(&mappings, pid);
+	ck_assert_uint_eq(mappings.offers.count, own);
+	vg_mappings_free(&mappings);
+	mappings = (struct vg_mappings){ 0 };
+	vg_mappings_read(&mappings, pid);
+	ck_assert_uint_eq(mappings.offers.count, all);
+	vg_mappings_read(&mappings, getpid());
+	ck_assert_uint_eq(mappings.offers.count, own);
+	vg_mappings_free(&mappings);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 START_TEST(cache_of_this_user)
 {
 	char *path;
@@ -771,6 +802,7 @@ Suite *broker_suite(void)
 		tcase_add_checked_fixture(other_users, setup_shared, teardown);
 		tcase_add_test(other_users, file_of_another_user_is_not_sent);
 		tcase_add_test(other_users, process_of_another_user);
+		tcase_add_test(other_users, processes_of_several_users);
 		tcase_add_test(other_users, cache_of_another_user_is_not_used);
 	} else {
 		tcase_add_test(other_users, skipped);

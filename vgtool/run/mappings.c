@@ -3,12 +3,46 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/output_path.h"
+#include "base/process_file.h"
+
+static void offer_close(const struct vg_broker_offer *offer)
+{
+	free(offer->path);
+	close(offer->fd);
+}
+
+static bool owner_is_trusted(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && vg_output_path_owner_is_trusted(status.st_uid);
+}
+
+static void others_drop(struct vg_mappings *mappings)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < mappings->offers.count; i++) {
+		if (owner_is_trusted(mappings->offers.items[i].fd))
+			mappings->offers.items[kept++] = mappings->offers.items[i];
+		else
+			offer_close(&mappings->offers.items[i]);
+	}
+	mappings->offers.count = kept;
+}
 
 void vg_mappings_read(struct vg_mappings *mappings, pid_t pid)
 {
 	size_t first = mappings->files.items.count;
+	long user = vg_process_user(pid);
 
+	if (first == 0)
+		mappings->user = user;
+	mappings->is_mixed = mappings->is_mixed || user != mappings->user || (first > 0 && user < 0);
 	vg_mapped_files_read(&mappings->files, pid, VG_MAPPINGS_MAX);
 	for (size_t i = first; i < mappings->files.items.count; i++) {
 		const struct vg_mapped_file *mapped = &mappings->files.items.items[i];
@@ -17,19 +51,17 @@ void vg_mappings_read(struct vg_mappings *mappings, pid_t pid)
 		if (offer.fd < 0)
 			continue;
 		offer.path = strdup(mapped->path);
-		if (offer.path == NULL || vg_array_push(&mappings->offers, &offer) != 0) {
-			free(offer.path);
-			close(offer.fd);
-		}
+		if (offer.path == NULL || vg_array_push(&mappings->offers, &offer) != 0)
+			offer_close(&offer);
 	}
+	if (mappings->is_mixed)
+		others_drop(mappings);
 }
 
 void vg_mappings_free(struct vg_mappings *mappings)
 {
-	for (size_t i = 0; i < mappings->offers.count; i++) {
-		free(mappings->offers.items[i].path);
-		close(mappings->offers.items[i].fd);
-	}
+	for (size_t i = 0; i < mappings->offers.count; i++)
+		offer_close(&mappings->offers.items[i]);
 	vg_array_free(&mappings->offers);
 	vg_mapped_files_free(&mappings->files);
 }

@@ -2,6 +2,7 @@
 #ifndef VG_VGTOOL_MAPPINGS_H
 #define VG_VGTOOL_MAPPINGS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/array.h"
@@ -22,10 +23,14 @@ enum { VG_MAPPINGS_MAX = 500 };
 struct vg_mappings {
 	struct { struct vg_broker_offer *items; size_t count, capacity; } offers;
 	struct vg_mapped_files files; /* that were tried */
+	long user;                   /* of the first process; -1: unknown */
+	bool is_mixed;               /* there were processes of several users */
 };
 
 /* Adds files that are not known yet, at most VG_MAPPINGS_MAX in all.  A file that cannot be opened, or is no program or
- * library, is left out. */
+ * library, is left out.  An offer serves the modules of all processes.  So if these belong to several users, only files
+ * of this user and of root are offered: another user's file could have the name and build id of a module of the other
+ * processes. */
 void vg_mappings_read(struct vg_mappings *mappings, pid_t pid);
 
 void vg_mappings_free(struct vg_mappings *mappings);
