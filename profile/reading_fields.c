@@ -48,6 +48,22 @@ int vg_field_text(struct vg_reader *reader, struct vg_record_view *record, uint3
 	return rc != 0 ? rc : vg_field_intern(reader->profile, text, length, string);
 }
 
+int vg_field_file_name(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
+{
+	const char *text, *slash;
+	size_t length;
+	int rc = vg_cursor_str(&record->cursor, &text, &length);
+
+	if (rc != 0)
+		return rc;
+	slash = memrchr(text, '/', length);
+	if (slash != NULL) {
+		length -= (size_t)(slash + 1 - text);
+		text = slash + 1;
+	}
+	return vg_field_intern(reader->profile, text, length, string);
+}
+
 int vg_field_optional_text(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
 {
 	struct vg_item item;

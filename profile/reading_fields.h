@@ -11,6 +11,8 @@
 int vg_field_time_ns(struct vg_record_view *record, uint64_t *time_ns);
 int vg_field_u32(struct vg_record_view *record, uint32_t *value);
 int vg_field_text(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string);
+/* Without directories: viewers open the files that some formats name. */
+int vg_field_file_name(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string);
 /* For nil, *string or *id is VG_NONE. */
 int vg_field_optional_text(struct vg_reader *reader, struct vg_record_view *record,
 			   uint32_t *string);

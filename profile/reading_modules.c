@@ -52,7 +52,7 @@ int vg_on_module(struct vg_reader *reader, struct vg_record_view *record)
 
 	if (vg_field_u32(record, &module.id) != 0 || vg_field_time_ns(record, &module.load_ns) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader, record, &module.name);
+	rc = vg_field_file_name(reader, record, &module.name);
 	if (rc != 0 || vg_cursor_bin(&record->cursor, &build_id, &length) != 0 ||
 	    length > sizeof module.build_id ||
 	    vg_cursor_uint(&record->cursor, &module.base) != 0 ||

@@ -90,11 +90,31 @@ static void functions_mark_used(const struct vg_symbols *symbols, struct numberi
 	numbering_sort(origins, symbols, string_compare);
 }
 
+/* Longer names are cut; vg_demangle() makes none.  Binaries have each name once, and the file has it once for each record:
+ * 1.5 MB with a name of 1 MB became 20 GB.  So the names of a file have a limit together. */
+enum { NAME_MAX_BYTES = 65536, NAMES_MAX_GIB = 4 };
+
+static bool names_fit(const struct vg_symbols *symbols)
+{
+	uint64_t left = (uint64_t)NAMES_MAX_GIB << 30;
+
+	for (size_t i = 0; i < symbols->functions.count + symbols->linker_symbols.count; i++) {
+		uint32_t name = i < symbols->functions.count ? symbols->functions.items[i].name :
+				symbols->linker_symbols.items[i - symbols->functions.count].name;
+		size_t bytes = strnlen(vg_intern_text(&symbols->strings, name), NAME_MAX_BYTES);
+
+		if (bytes > left)
+			return false;
+		left -= bytes;
+	}
+	return true;
+}
+
 /* Writes a name as the rest of a record.  Names are untrusted: a newline in a name would begin a
  * new record. */
 static void name_write(FILE *stream, const char *name)
 {
-	size_t left = strlen(name), done;
+	size_t left = strnlen(name, NAME_MAX_BYTES), done;
 
 	for (; left > 0; name += done, left -= done) {
 		done = vg_utf8_printable(name, left);
@@ -268,8 +288,12 @@ static void records_write(const struct vg_symbols *symbols, const struct numberi
 int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_err *err)
 {
 	struct numbering files = { NULL, NULL, 0 }, origins = { NULL, NULL, 0 };
-	int rc = numbering_new(&files, symbols->files.count);
+	int rc;
 
+	if (!names_fit(symbols))
+		return vg_err_set(err, -EFBIG, "%s: its names would have more than %d GiB in a symbol file",
+				  symbols->module_name, NAMES_MAX_GIB);
+	rc = numbering_new(&files, symbols->files.count);
 	if (rc == 0)
 		rc = numbering_new(&origins, symbols->strings.count);
 	if (rc == 0) {

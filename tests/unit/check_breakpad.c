@@ -390,6 +390,33 @@ START_TEST(cfi_records_are_written_and_skipped)
 }
 END_TEST
 
+/* A binary has a long name once, and many functions with it. */
+START_TEST(names_have_a_limit)
+{
+	enum { CUT = 65536 };
+	char *name = malloc(CUT + 101), *text;
+	uint32_t id;
+
+	ck_assert_ptr_nonnull(name);
+	memset(name, 'n', CUT + 100);
+	name[CUT + 100] = '\0';
+	ck_assert_int_eq(text_read(MODULE GENERATOR "FUNC 1000 40 0 a\n"), 0);
+	ck_assert_int_ge(vg_intern_string(&table.strings, name, &id), 0);
+	table.functions.items[0].name = id;
+	text = text_written();
+	ck_assert_uint_eq(strlen(text), strlen(MODULE GENERATOR "FUNC 1000 40 0 \n") + CUT);
+	free(text);
+	for (uint64_t i = 1; i <= (UINT64_C(4) << 30) / CUT; i++) {
+		struct vg_symbol_function function = table.functions.items[0];
+
+		function.address += i * 64;
+		often_assert_eq(vg_array_push(&table.functions, &function), 0);
+	}
+	ck_assert_int_eq(vg_breakpad_write(&table, stderr, &err), -EFBIG);
+	free(name);
+}
+END_TEST
+
 START_TEST(full_disk_is_an_error)
 {
 	FILE *full = fopen("/dev/full", "w");
@@ -420,6 +447,7 @@ Suite *breakpad_suite(void)
 	tcase_add_test(tests, missing_file_record);
 	tcase_add_test(tests, long_ids_of_missing_files_are_truncated);
 	tcase_add_test(tests, cfi_records_are_written_and_skipped);
+	tcase_add_test(tests, names_have_a_limit);
 	tcase_add_test(tests, full_disk_is_an_error);
 	suite_add_tcase(suite, tests);
 	return suite;

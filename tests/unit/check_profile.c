@@ -458,6 +458,19 @@ START_TEST(control_characters_in_names)
 }
 END_TEST
 
+/* A viewer that opens the files of its modules gets no path. */
+START_TEST(modules_have_no_directories)
+{
+	fixture_open(&fixture);
+	fixture_module(&fixture, 0, "/etc/../lib/libx.so");
+	fixture_module(&fixture, 1, "[vdso]");
+	fixture_read(&fixture, false);
+	ck_assert_str_eq(text(fixture.profile.modules.items[0].name), "libx.so");
+	ck_assert_str_eq(text(fixture.profile.modules.items[1].name), "[vdso]");
+	fixture_close(&fixture);
+}
+END_TEST
+
 /* The sum of damaged bytes saturates. */
 START_TEST(sum_of_gaps_saturates)
 {
@@ -630,6 +643,7 @@ Suite *profile_suite(void)
 	tcase_add_test(cases, future_version_is_refused);
 	tcase_add_test(cases, depth_of_stacks_is_bounded);
 	tcase_add_test(cases, control_characters_in_names);
+	tcase_add_test(cases, modules_have_no_directories);
 	tcase_add_test(cases, stack_ids_in_any_order);
 	tcase_add_test(cases, gap_record_counts_as_damage);
 	tcase_add_test(cases, sum_of_gaps_saturates);
