@@ -203,6 +203,8 @@ static int record(struct vg_arguments *arguments, int signals)
 	struct vg_err err;
 	int rc, status = 0;
 
+	/* The command and the output are found with the rights of the user, who may not search all directories. */
+	vg_search_capability_set(false);
 	if (arguments->status_fd >= 0 && vg_status_open(arguments->status_fd, &err) != 0)
 		return fail(&err);
 	if (arguments->session.kernel && vg_check_kernel(&err) != 0)
@@ -218,6 +220,7 @@ static int record(struct vg_arguments *arguments, int signals)
 		return fail(&err);
 	if (!launch_first)
 		status = command_launch(arguments);
+	vg_search_capability_set(true);
 	if (status != 0)
 		vg_finisher_ask(&finisher, VG_FINISH_DROP, NULL);
 	else

@@ -46,6 +46,17 @@ privileged() {
 	printed=$($as_nobody env -u PATH "$VIGNETTED" -o p.vgp -- passwd -S 2>log) || true
 	[ "$printed" = "$expected" ] || fail "without PATH: expected $expected, got: $printed $(cat log)"
 }
+# With CAP_DAC_READ_SEARCH, as from setcap(8), a user executes nothing below a directory that this user may not search.
+searched() {
+	[ "$(id -u)" = 0 ] || return 0
+	chmod 777 . ..
+	mkdir -m 700 private
+	cp "$(command -v id)" private/program
+	status=0
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +dac_read_search --ambient-caps +dac_read_search \
+		"$VIGNETTED" -o p.vgp -- private/program 2>log || status=$?
+	[ $status = 126 ] || fail "a private program: expected status 126, got $status: $(cat log)"
+}
 # Signals that come before the execve(2), while strace delays the helper: a stop and its end, and a signal that ends the
 # command.  The helper does not hang.
 signals() {
@@ -73,4 +84,4 @@ seized() {
 	return 1
 }
 seized_or_exited() { seized || exited $helper; }
-side_by_side stops timers privileged signals
+side_by_side stops timers privileged searched signals

@@ -137,16 +137,40 @@ static int directory_make(const char *path, bool *made, struct vg_err *err)
 			  path);
 }
 
+/* Other users must not be able to replace the temporary directory, which is opened by its name again.  Our own group is
+ * trusted: many systems give each user a group. */
+static int temporary_parent_check(const char *parent, struct vg_err *err)
+{
+	mode_t others = S_IWOTH;
+	struct stat status;
+
+	if (stat(parent, &status) != 0)
+		return vg_err_sys(err, -errno, "%s: cannot create a temporary directory", parent);
+	if (status.st_gid != getegid())
+		others |= S_IWGRP;
+	if (((status.st_mode & others) != 0 && (status.st_mode & S_ISVTX) == 0) ||
+	    !vg_output_path_owner_is_trusted(status.st_uid))
+		return vg_err_set(err, -EACCES, "%s: other users can replace what is in this directory; set TMPDIR to "
+				  "another one", parent);
+	return 0;
+}
+
 static int temporary_make(struct record *record, struct vg_err *err)
 {
 	const char *parent = getenv("TMPDIR");
+	int rc;
 
-	if (asprintf(&record->directory, "%s/vgtool.XXXXXX", parent != NULL && *parent != '\0' ? parent : "/tmp") < 0) {
+	if (parent == NULL || *parent == '\0')
+		parent = "/tmp";
+	rc = temporary_parent_check(parent, err);
+	if (rc != 0)
+		return rc;
+	if (asprintf(&record->directory, "%s/vgtool.XXXXXX", parent) < 0) {
 		record->directory = NULL;
 		return vg_err_sys(err, -ENOMEM, "cannot create a temporary directory");
 	}
 	if (mkdtemp(record->directory) == NULL) {
-		int rc = vg_err_sys(err, -errno, "%s: cannot create a temporary directory", record->directory);
+		rc = vg_err_sys(err, -errno, "%s: cannot create a temporary directory", record->directory);
 
 		free(record->directory);
 		record->directory = NULL;

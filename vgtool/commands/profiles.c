@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/output_path.h"
 #include "profile/merge.h"
 
 static const char suffix[] = ".vgp";
@@ -49,7 +51,20 @@ static int by_version(const void *a, const void *b)
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Only regular files: to open a pipe would wait for its writer. */
+/* Only regular files: to open a pipe would wait for its writer.  A link of another user can lead to a file system that
+ * never answers. */
+static bool is_profile(int directory, const char *name)
+{
+	struct stat status;
+
+	if (!name_ends(name) || fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return false;
+	if (S_ISLNK(status.st_mode) && (!vg_output_path_owner_is_trusted(status.st_uid) ||
+					fstatat(directory, name, &status, 0) != 0))
+		return false;
+	return S_ISREG(status.st_mode);
+}
+
 static int entries_add(struct vg_profiles *profiles, DIR *directory, uint32_t index, const char *path,
 		       struct vg_err *err)
 {
@@ -57,15 +72,13 @@ static int entries_add(struct vg_profiles *profiles, DIR *directory, uint32_t in
 
 	for (;;) {
 		const struct dirent *entry;
-		struct stat status;
 		char *file;
 
 		errno = 0;
 		entry = readdir(directory);
 		if (entry == NULL)
 			return errno == 0 ? 0 : vg_err_sys(err, -errno, "%s: cannot list the directory", path);
-		if (!name_ends(entry->d_name) || fstatat(dirfd(directory), entry->d_name, &status, 0) != 0 ||
-		    !S_ISREG(status.st_mode))
+		if (!is_profile(dirfd(directory), entry->d_name))
 			continue;
 		if (asprintf(&file, "%s/%s", path, entry->d_name) < 0)
 			file = NULL;

@@ -126,6 +126,20 @@ static uint64_t capabilities_needed(void)
 											    CAP_SYS_ADMIN);
 }
 
+void vg_search_capability_set(bool effective)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	const uint32_t search = UINT32_C(1) << CAP_DAC_READ_SEARCH;
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return;
+	data[0].effective &= ~search;
+	if (effective)
+		data[0].effective |= data[0].permitted & search;
+	syscall(SYS_capset, &header, data);
+}
+
 static int capabilities_drop(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
