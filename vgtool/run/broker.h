@@ -28,7 +28,8 @@
  *   3. NAME in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories of the dynamic linker,
  *   4. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette,
  *   5. the files with the module's name that the recorded process executes, if it still runs (mapped_files.h).  The
- *      request has its pid, in its own namespace.
+ *      request has its pid, in its own namespace.  If the process belongs to another user, only files of this user and
+ *      of root count.
  *   6. NAME in another working directory.
  * In the working directory, only files of this user and of root count.  A build id proves nothing about a file:
  * everybody can give a file any build id.
