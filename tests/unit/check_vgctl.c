@@ -506,11 +506,14 @@ START_TEST(disk_full)
 }
 END_TEST
 
-/* The helper inherits the limit, and reaches it while it records. */
+/* The helper inherits the limit, and reaches it while it records. Once in a while a last chunk fits that leaves no room
+ * for the end record of 2 KiB: then the profile has no reason. */
 START_TEST(file_cannot_grow)
 {
+	enum { END_BYTES = 2 * 1024 };
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct rlimit limit = { 20000, 20000 };
+	const char *reason;
 	struct vgctl_session *session;
 	struct recorded recorded;
 	int rc = 0;
@@ -524,8 +527,11 @@ START_TEST(file_cannot_grow)
 	ck_assert_int_eq(vgctl_end(session, NULL), -EFBIG);
 	recorded_read(&recorded, path);
 	ck_assert_uint_eq(recorded.profile.damaged_bytes, 0);
-	ck_assert_str_eq(vg_profile_text(&recorded.profile, recorded.profile.end_reason),
-			 "the process may not write larger files");
+	reason = vg_profile_text(&recorded.profile, recorded.profile.end_reason);
+	if (reason == NULL)
+		ck_assert_uint_gt(recorded.profile.file_bytes + END_BYTES, limit.rlim_cur);
+	else
+		ck_assert_str_eq(reason, "the process may not write larger files");
 	recorded_free(&recorded);
 }
 END_TEST
