@@ -31,7 +31,9 @@ int vg_profile_add_symbol(struct vg_profile *profile, uint32_t module, uint64_t 
 		rc = vg_intern(&profile->symbol_keys, &key, sizeof key, &index);
 	if (rc <= 0)
 		return rc;
-	memcpy(profile->symbol_lines.items + profile->symbol_lines.count, lines, count * sizeof *lines);
+	/* memcpy(3) may not get a null pointer, not even with a count of 0. */
+	if (count > 0)
+		memcpy(profile->symbol_lines.items + profile->symbol_lines.count, lines, count * sizeof *lines);
 	profile->symbol_lines.count += count;
 	profile->symbols.items[profile->symbols.count++] = symbol;
 	return 0;

@@ -338,6 +338,31 @@ START_TEST(cache_of_another_user_is_not_used)
 }
 END_TEST
 
+static bool has_cache(const char *home)
+{
+	char *path;
+
+	setenv("XDG_CACHE_HOME", "relative", 1);
+	setenv("HOME", home, 1);
+	ck_assert_int_eq(vg_cache_directory(&path), 0);
+	free(path);
+	return path != NULL;
+}
+
+/* The test's directory is like /tmp: another user could make what is missing in it. */
+START_TEST(cache_in_a_shared_directory)
+{
+	char home[sizeof directory + 10];
+
+	snprintf(home, sizeof home, "%s/new", directory);
+	ck_assert(!has_cache(home));
+	ck_assert(has_cache(directory));
+	ck_assert_int_eq(access(".cache", F_OK), 0);
+	ck_assert_int_eq(chmod(directory, 0777), 0);
+	ck_assert(!has_cache(directory));
+}
+END_TEST
+
 START_TEST(offers_that_change)
 {
 	uint32_t next = 0;
@@ -797,6 +822,7 @@ Suite *broker_suite(void)
 	suite_add_tcase(suite, cases);
 	tcase_add_checked_fixture(shared, setup_shared, teardown);
 	tcase_add_test(shared, shared_working_directory);
+	tcase_add_test(shared, cache_in_a_shared_directory);
 	suite_add_tcase(suite, shared);
 	if (geteuid() == 0) {
 		tcase_add_checked_fixture(other_users, setup_shared, teardown);

@@ -224,6 +224,8 @@ if [ "$(id -u)" = 0 ]; then
 	chown -h 65534 away
 	exits 1 "$VGTOOL" record --children -o away/ -- true
 	has err 'a symbolic link of another user (uid 65534) is not followed'
+	exits 1 "$VGTOOL" symbols -o away ./tree
+	has err 'a symbolic link of another user (uid 65534) is not followed'
 	exits 1 "$VGTOOL" resolve -o away/ -s mine err out
 	has err 'a symbolic link of another user (uid 65534) is not followed'
 fi

@@ -195,6 +195,16 @@ rm touch.html
 mkdir touch.html
 exits 1 "$VGTOOL" record --view -- touch ran
 has err '--view: ./touch.html: must be a regular file'
+if [ "$(id -u)" = 0 ]; then
+	# A link of another user to a FIFO, which never has a writer
+	mkfifo endless
+	rm -rf touch.html
+	ln -s endless touch.html
+	chown -h 65534 touch.html
+	exits 1 "$VGTOOL" record --view -- touch ran
+	has err 'touch.html: a symbolic link of another user (uid 65534) is not followed'
+	rm touch.html
+fi
 exits 1 "$VGTOOL" record --view -o none/some.vgp -- touch ran
 has err 'none/some.html'
 [ ! -e ran ] || fail "the program ran although the page cannot be written"

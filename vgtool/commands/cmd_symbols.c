@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/output_path.h"
 #include "symbols/binary.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store.h"
@@ -343,11 +344,15 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 
 static int files_convert(struct run *run, int count, char **files)
 {
+	struct vg_err err;
+
 	if (count == 0)
 		return vg_command_usage_error(run->command, usage, "expected a FILE or DIRECTORY");
 	if (run->store == NULL && (count > 1 || is_directory(files[0])))
 		return vg_command_usage_error(run->command, usage,
 					      "a directory or several files need a symbol store; use -o STORE");
+	if (run->store != NULL && vg_output_path_check_directory(run->store, &err) == -EACCES)
+		return vg_command_fail(run->command, &err);
 	vg_command_confine_warn(run->command);
 	if (run->store == NULL)
 		file_convert_confined(run, files[0], true);

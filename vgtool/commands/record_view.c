@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/outfile.h"
 #include "base/output_path.h"
 #include "vgtool/commands/view_page.h"
@@ -47,12 +48,12 @@ static bool is_page(const char *path)
 {
 	static const char mark[] = "<meta name=\"generator\" content=\"vgtool view\">";
 	char head[1024];
-	FILE *file = fopen(path, "re");
-	size_t bytes = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+	int fd = vg_regular_file_open(path);
+	ssize_t bytes = fd >= 0 ? read(fd, head, sizeof head) : 0;
 
-	if (file != NULL)
-		fclose(file);
-	return memmem(head, bytes, mark, sizeof mark - 1) != NULL;
+	if (fd >= 0)
+		close(fd);
+	return bytes > 0 && memmem(head, (size_t)bytes, mark, sizeof mark - 1) != NULL;
 }
 
 int vg_record_view_check(const char *path, struct vg_err *err)
@@ -62,12 +63,12 @@ int vg_record_view_check(const char *path, struct vg_err *err)
 
 	if (vg_output_path_is_special(path))
 		return vg_err_set(err, -EINVAL, "--view: %s: must be a regular file", path);
-	if (access(path, F_OK) == 0 && !is_page(path))
-		return vg_err_set(err, -EEXIST, "--view: %s: exists, and vgtool has not written it; use another -o OUT",
-				  path);
+	/* This refuses a link of another user, which could lead to a file that is never read to its end. */
 	rc = vg_outfile_open(&file, path, err);
-	if (rc == 0)
-		vg_outfile_abandon(&file);
+	if (rc == 0 && access(path, F_OK) == 0 && !is_page(path))
+		rc = vg_err_set(err, -EEXIST, "--view: %s: exists, and vgtool has not written it; use another -o OUT",
+				path);
+	vg_outfile_abandon(&file);
 	return rc;
 }
 

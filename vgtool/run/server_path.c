@@ -14,7 +14,14 @@
 /* Each byte of a file name can become three characters. */
 enum { NAME_MAX_BYTES = 255, ENCODED_ROOM = 3 * NAME_MAX_BYTES + 1 };
 
-/* Whether the path is no link and no file of another user.  A path that does not exist counts as its directory. */
+/* Whether others than the owner can create files there. */
+static bool is_shared(const struct stat *directory)
+{
+	return (directory->st_mode & 022) != 0;
+}
+
+/* Whether the path is no link and no file of another user.  A path that does not exist counts as its directory, if no
+ * other user can make it. */
 static bool is_own(const char *path)
 {
 	char *at = strdup(path), *slash;
@@ -26,9 +33,21 @@ static bool is_own(const char *path)
 		slash[slash == at] = '\0';
 	}
 	own = at != NULL && lstat(at, &link) == 0 && vg_output_path_owner_is_trusted(link.st_uid) &&
-	      stat(at, &file) == 0 && vg_output_path_owner_is_trusted(file.st_uid);
+	      stat(at, &file) == 0 && vg_output_path_owner_is_trusted(file.st_uid) &&
+	      (strcmp(at, path) == 0 || !is_shared(&file));
 	free(at);
 	return own;
+}
+
+/* In a shared directory such as /tmp, another user could make a directory that is missing now.  So it is made now.
+ * Without the sticky bit, the other user could also replace it later. */
+static bool is_taken(const char *parent, const char *path)
+{
+	struct stat status;
+
+	if (stat(parent, &status) != 0 || !is_shared(&status))
+		return true;
+	return (status.st_mode & S_ISVTX) != 0 && (mkdir(path, 0700) == 0 || errno == EEXIST);
 }
 
 /* sudo(8) may keep another user's HOME.  That user can put links and forged symbols there, whatever the owner of the
@@ -48,7 +67,8 @@ int vg_cache_directory(char **path)
 		return -ENOMEM;
 	if (asprintf(path, "%s/vignette", middle) < 0)
 		*path = NULL;
-	own = *path != NULL && is_own(parent) && is_own(middle) && is_own(*path);
+	own = *path != NULL && (is_cache || is_taken(parent, middle)) && is_taken(middle, *path) && is_own(parent) &&
+	      is_own(middle) && is_own(*path);
 	free(middle);
 	if (*path == NULL)
 		return -ENOMEM;
