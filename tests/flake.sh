@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # flake.sh TESTS: runs these tests again and again, and prints which ones failed: N times (15) beside stress-ng,
-# which keeps all CPUs and the disk busy, and ONE_CORE times (10) on one CPU.  Fails if a test failed once.  The logs of
-# failures are in the folder flake of the build.
+# which keeps all CPUs and the disk busy, and ONE_CORE times (10) on the CPU with the number CORE (0).  Fails if a test
+# failed once.  The logs of failures are in the folder flake of the build.
 set -eu
 unset MAKEFLAGS MFLAGS MAKELEVEL               # from the make that runs this script
 export ALL_TOOLS=1                             # a missing tool fails a test
 tests=$1
-n=${N:-15} one_core=${ONE_CORE:-10} jobs=${JOBS:-4}
+n=${N:-15} one_core=${ONE_CORE:-10} core=${CORE:-0} jobs=${JOBS:-4}
 [ "$n" -ge 0 ] && [ "$one_core" -ge 0 ] && [ "$((n + one_core))" -gt 0 ] || { echo "flake: N and ONE_CORE must be numbers"; exit 1; }
 command -v stress-ng >/dev/null || { echo "flake: stress-ng is missing"; exit 1; }
 rm -rf flake
@@ -40,6 +40,6 @@ done
 kill $stress 2>/dev/null || true
 wait $stress 2>/dev/null || true
 stress=
-for i in $(seq "$one_core"); do round "one-core-$i" taskset -c 0 make -j"$jobs"; done
+for i in $(seq "$one_core"); do round "one-core-$i" taskset -c "$core" make -j"$jobs"; done
 [ ! -s flake/failures ] || { echo "failures in $n busy and $one_core one-core rounds:"; cat flake/failures; exit 1; }
 echo "no failure in $n busy and $one_core one-core rounds"
