@@ -113,8 +113,10 @@ char *vg_named_real_path(const char *path)
 	snprintf(link, sizeof link, "/proc/self/fd/%d", file);
 	length = readlink(link, real, sizeof real - 1);
 	close(file);
-	if (length < 0 || real[0] != '/')
+	if (length <= 0 || real[0] != '/') {
+		errno = ENOENT;
 		return NULL;
+	}
 	real[length] = '\0';
 	return strdup(real);
 }

@@ -249,7 +249,7 @@ int vg_output_path_check_directory(const char *path, struct vg_err *err)
 		plain[--length] = '\0';
 	rc = place_find(&place, plain, err);
 	if (rc == 0)
-		rc = -ENOENT;
+		rc = vg_err_set(err, -ENOENT, "%s: no such directory", path);
 	else if (rc > 0)
 		rc = S_ISDIR(place.status.st_mode) ? 0 : vg_err_set(err, -ENOTDIR, "%s: not a directory", path);
 	place_leave(&place);

@@ -32,8 +32,8 @@ int vg_output_path_directory(const char *path);
 bool vg_output_path_is_special(const char *path);
 
 /* Checks that the path is a directory, for files whose names are made.  Returns 0; -ENOENT: nothing is there; -ENOTDIR;
- * -EACCES: the path is a symbolic link of another user, who could choose any directory; or another negative errno.  err
- * gets a message if the result is not -ENOENT. */
+ * -EACCES: the path is a symbolic link of another user, who could choose any directory; or another negative errno with
+ * a message in err.  Only the last part of the path is examined. */
 int vg_output_path_check_directory(const char *path, struct vg_err *err);
 
 /*

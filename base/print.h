@@ -12,8 +12,7 @@
  * terminal are printed as codes, even if the stream is not a terminal:
  *
  *   \x1b     ASCII control characters, including newline and tab, and bytes that are not valid UTF-8
- *   \u009b   other control characters, line separators, marks that change the direction of writing, no width
- *            (U+0080 to U+009F, U+2028 to U+202E, U+2066 to U+2069)
+ *   \u009b   other characters that vg_utf8_control() names (base/utf8.h)
  *
  * The code that writes JSON and other formats for programs does not use these functions: it quotes characters itself.
  */

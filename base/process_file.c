@@ -41,7 +41,8 @@ bool vg_process_is_own(pid_t pid)
 struct mount {
 	uint64_t id;
 	dev_t device;
-	bool is_fuse;
+	bool is_fuse, is_overlay;
+	bool is_of_root;             /* FUSE: root's server, if the mount is one of our own namespace */
 };
 
 static bool mount_read(const char *line, struct mount *mount)
@@ -51,7 +52,11 @@ static bool mount_read(const char *line, struct mount *mount)
 
 	if (type == NULL || sscanf(line, "%u %*u %u:%u", &id, &major, &minor) != 3)
 		return false;
-	*mount = (struct mount){ id, makedev(major, minor), strncmp(type + 3, "fuse", 4) == 0 };
+	type += 3;
+	*mount = (struct mount){
+		id, makedev(major, minor), strncmp(type, "fuse", 4) == 0, strncmp(type, "overlay", 7) == 0,
+		strstr(type, "user_id=0,") != NULL,
+	};
 	return true;
 }
 
@@ -100,8 +105,11 @@ static bool mount_is_safe(uint64_t id, pid_t pid)
 	char process[32];
 
 	snprintf(process, sizeof process, "%d", (int)pid);
-	return (mount_find("self", id, NULL, &mount) || mount_find(process, id, NULL, &mount)) && !mount.is_fuse &&
-	       mount_find("self", 0, &mount.device, &ours) && !ours.is_fuse;
+	if (!mount_find("self", id, NULL, &mount) && !mount_find(process, id, NULL, &mount))
+		return false;
+	if (!mount.is_fuse && !mount.is_overlay)
+		return true;
+	return mount_find("self", 0, &mount.device, &ours) && (!ours.is_fuse || ours.is_of_root);
 }
 
 /* *checked: the id of a mount that is safe, or 0, which no mount has.  It becomes the id of this file's mount. */
@@ -122,9 +130,9 @@ bool vg_process_file_is_safe(int file, pid_t pid)
 	return vg_process_is_own(pid) || is_on_safe_mount(file, pid, &checked);
 }
 
-int vg_process_path_find(pid_t pid, const char *path)
+int vg_process_path_find(pid_t root, pid_t pid, const char *path)
 {
-	char rest[PATH_MAX], root[64], *saved = NULL;
+	char rest[PATH_MAX], link[64], *saved = NULL;
 	bool is_own = vg_process_is_own(pid);
 	uint64_t checked = 0;
 	int file;
@@ -132,8 +140,8 @@ int vg_process_path_find(pid_t pid, const char *path)
 	if (path[0] != '/' || strlen(path) >= sizeof rest)
 		return -1;
 	strcpy(rest, path);
-	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
-	file = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(link, sizeof link, "/proc/%d/root", (int)root);
+	file = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (char *name = strtok_r(rest, "/", &saved); file >= 0; name = strtok_r(NULL, "/", &saved)) {
 		bool is_safe = is_own || is_on_safe_mount(file, pid, &checked);
 		int parent = file;

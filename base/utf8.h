@@ -9,8 +9,8 @@
 size_t vg_utf8_valid(const char *text, size_t length);
 
 /* If the character at the start of the text controls a terminal, returns its length in bytes, otherwise 0.  Such
- * characters are control characters (C0, DEL, C1), line separators, marks that change the direction of writing, and characters
- * without a width: with these, two names could look the same. */
+ * characters are control characters (C0, DEL, C1), line separators, marks that change the direction of writing, and
+ * characters without a width: with these, two names could look the same. */
 size_t vg_utf8_control(const char *text, size_t length);
 
 /* The code point of the valid character at the start of the text.  `bytes` is the length of this character. */

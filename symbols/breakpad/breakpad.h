@@ -27,10 +27,10 @@
  *     vg_symbolization_free(&symbolization);
  */
 
-/* Writes a table.  Files and inline origins are numbered in the order of their names, as Breakpad's
- * dump_syms does.  Files and inline origins to which no record refers are left out.  Control
- * characters in names become '?', and names are cut to 65,536 bytes.  Returns 0; -ENOMEM; -EFBIG: the names of functions
- * would have more than 4 GiB; or the error of the stream. */
+/* Writes a table.  Files and inline origins are numbered in the order of their names, as Breakpad's dump_syms does.
+ * Files and inline origins to which no record refers are left out.  Control characters in names become '?', and names
+ * are cut to 65,536 bytes.  Returns 0; -ENOMEM; -EFBIG: the names of functions would have more than 4 GiB; or the error
+ * of the stream. */
 int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_err *err);
 
 /*

@@ -90,8 +90,8 @@ static void functions_mark_used(const struct vg_symbols *symbols, struct numberi
 	numbering_sort(origins, symbols, string_compare);
 }
 
-/* Longer names are cut; vg_demangle() makes none.  Binaries have each name once, and the file has it once for each record:
- * 1.5 MB with a name of 1 MB became 20 GB.  So the names of a file have a limit together. */
+/* Longer names are cut; vg_demangle() makes none.  Binaries have each name once, and the file has it once for each
+ * record: 1.5 MB with a name of 1 MB became 20 GB.  So the names of a file have a limit together. */
 enum { NAME_MAX_BYTES = 65536, NAMES_MAX_GIB = 4 };
 
 static bool names_fit(const struct vg_symbols *symbols)

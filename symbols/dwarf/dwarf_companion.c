@@ -3,8 +3,6 @@
 
 #include <elfutils/libdwelf.h>
 
-#include "base/named_file.h"
-
 /* The contents of .gnu_debugaltlink. */
 struct altlink {
 	const char *name;
@@ -58,10 +56,9 @@ static int open_by_link(const struct altlink *altlink, const struct vg_elf_image
 
 	if (altlink->name[0] == '/')
 		return candidate_open(altlink, strdup(altlink->name), supplementary);
-	real = vg_named_real_path(debug->path);
+	real = vg_elf_image_directory(debug, &rc);
 	if (real == NULL)
-		return errno == ENOMEM ? -ENOMEM : -ENOENT;
-	*strrchr(real, '/') = '\0';
+		return rc;
 	rc = candidate_open(altlink, vg_path_format("%s/%s", real, altlink->name), supplementary);
 	free(real);
 	return rc;

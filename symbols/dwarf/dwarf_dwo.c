@@ -4,7 +4,6 @@
 #include <dwarf.h>
 #include <unistd.h>
 
-#include "base/named_file.h"
 #include "symbols/dwarf/dwarf_name.h"
 #include "symbols/elf/elf_separate.h"
 
@@ -75,12 +74,12 @@ static int candidate_open(struct vg_dwarf_dwo *dwo, const char *directory, const
 /* Once for all units of the debug file.  Without a directory, absolute paths may still lead to a file. */
 static void directory_read(struct vg_dwarf_dwos *dwos, const struct vg_elf_image *debug)
 {
+	int rc;
+
 	if (dwos->directory_is_read)
 		return;
 	dwos->directory_is_read = true;
-	dwos->directory = vg_named_real_path(debug->path);
-	if (dwos->directory != NULL)
-		*strrchr(dwos->directory, '/') = '\0';
+	dwos->directory = vg_elf_image_directory(debug, &rc);
 }
 
 int vg_dwarf_dwo_find(struct vg_dwarf_dwos *dwos, const struct vg_elf_image *debug, Dwarf_Die *skeleton,

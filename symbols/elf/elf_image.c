@@ -187,12 +187,12 @@ static int file_open(const char *path, struct vg_err *err)
 static bool has_section_count(const unsigned char *header)
 {
 	bool is_64_bit = header[EI_CLASS] == ELFCLASS64;
-	const unsigned char *offset = header + (is_64_bit ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff));
-	const unsigned char *count = header + (is_64_bit ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum));
+	size_t offset_at = is_64_bit ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff);
+	size_t count_at = is_64_bit ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum);
 	static const unsigned char none[sizeof(Elf64_Off)];
 
-	return memcmp(count, none, sizeof(Elf64_Half)) != 0 ||
-	       memcmp(offset, none, is_64_bit ? sizeof(Elf64_Off) : sizeof(Elf32_Off)) == 0;
+	return memcmp(header + count_at, none, sizeof(Elf64_Half)) != 0 ||
+	       memcmp(header + offset_at, none, is_64_bit ? sizeof(Elf64_Off) : sizeof(Elf32_Off)) == 0;
 }
 
 static int section_count_check(const unsigned char *header, size_t bytes, const char *path, struct vg_err *err)
@@ -262,7 +262,20 @@ static int image_open(struct vg_elf_image *image, int fd, const char *path, enum
 
 int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_err *err)
 {
-	return image_open(image, file_open(path, err), path, FILE_TYPES_LINKED, err);
+	int rc = image_open(image, file_open(path, err), path, FILE_TYPES_LINKED, err);
+
+	image->path_is_given = rc == 0;
+	return rc;
+}
+
+char *vg_elf_image_directory(const struct vg_elf_image *image, int *rc)
+{
+	char *real = image->path_is_given ? realpath(image->path, NULL) : vg_named_real_path(image->path);
+
+	*rc = real != NULL ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
+	if (real != NULL)
+		*strrchr(real, '/') = '\0';
+	return real;
 }
 
 int vg_elf_image_open_descriptor(struct vg_elf_image *image, int fd, const char *path, struct vg_err *err)

@@ -26,6 +26,7 @@ struct vg_elf_image {
 	void *memory;           /* owned; the file's bytes, if opened from memory; or NULL */
 	VG_ARRAY(void *) decompressed;  /* owned; made by vg_elf_image_decompress() */
 	char *path;             /* owned */
+	bool path_is_given;     /* by the user, and not by a file or a process (base/named_file.h) */
 	uint64_t load_base;     /* p_vaddr of the first PT_LOAD */
 	uint64_t file_data_bytes; /* size of the file without holes */
 	uint64_t data_bytes;    /* decompressed size of all sections together; limits the work on them */
@@ -52,6 +53,10 @@ int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t cou
  * any_type: also accepts relocatable files (ET_REL), such as dwz's files and DWARF packages. */
 int vg_elf_image_open_named(struct vg_elf_image *image, const char *path);
 int vg_elf_image_open_named_any_type(struct vg_elf_image *image, const char *path);
+
+/* The path of the image's directory without symbolic links and without a slash at its end, which the caller frees.
+ * NULL: *rc is -ENOMEM or -ENOENT. */
+char *vg_elf_image_directory(const struct vg_elf_image *image, int *rc);
 
 /* As vg_elf_image_open_descriptor(), but also accepts relocatable files. */
 int vg_elf_image_open_descriptor_any_type(struct vg_elf_image *image, int fd, const char *path, struct vg_err *err);

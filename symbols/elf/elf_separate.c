@@ -7,7 +7,6 @@
 #include <elfutils/libdwelf.h>
 #include <zlib.h>
 
-#include "base/named_file.h"
 #include "symbols/table/debug_id.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
@@ -63,15 +62,16 @@ static int image_try(const struct vg_elf_image *image, struct vg_elf_image *cand
 	return vg_elf_has_dwarf(best) ? 0 : -ENOENT;
 }
 
-/* As image_try(), for a file.  Takes ownership of `path`. */
-static int candidate_try(const struct vg_elf_image *image, char *path, const GElf_Word *crc,
+/* As image_try(), for a file.  Takes ownership of `path`.  is_given: the path is in a directory that the user has
+ * named. */
+static int candidate_try(const struct vg_elf_image *image, char *path, bool is_given, const GElf_Word *crc,
 			 struct vg_elf_image *best)
 {
 	struct vg_elf_image candidate = VG_ELF_IMAGE_CLOSED;
 	int rc = -ENOMEM;
 
 	if (path != NULL)
-		rc = vg_elf_image_open_named(&candidate, path);
+		rc = is_given ? vg_elf_image_open(&candidate, path, NULL) : vg_elf_image_open_named(&candidate, path);
 	free(path);
 	return image_try(image, &candidate, rc, crc, best);
 }
@@ -118,21 +118,8 @@ static int open_by_build_id(const struct vg_elf_image *image, const struct vg_sy
 	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
 		return -ENOENT;
 	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++)
-		rc = candidate_try(image, vg_build_id_path(directory, id, (size_t)bytes), NULL,
-				    separate);
+		rc = candidate_try(image, vg_build_id_path(directory, id, (size_t)bytes), true, NULL, separate);
 	return rc;
-}
-
-/* The directory of the module with symbolic links resolved, without a slash at the end.  NULL after
- * a failure. */
-static char *real_directory(const struct vg_elf_image *image, int *rc)
-{
-	char *real = vg_named_real_path(image->path);
-
-	*rc = real != NULL ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
-	if (real != NULL)
-		*strrchr(real, '/') = '\0';
-	return real;
 }
 
 static int open_by_debuglink(const struct vg_elf_image *image, const struct vg_symbols_search *search,
@@ -146,18 +133,16 @@ static int open_by_debuglink(const struct vg_elf_image *image, const struct vg_s
 	/* The link must be a file name.  With a directory, the link could lead anywhere. */
 	if (link == NULL || *link == '\0' || strchr(link, '/') != NULL || strlen(link) > 255)
 		return -ENOENT;
-	real = real_directory(image, &rc);
+	real = vg_elf_image_directory(image, &rc);
 	if (real == NULL)
 		return rc;
-	rc = candidate_try(image, vg_path_format("%s/%s", real, link), &crc, separate);
+	rc = candidate_try(image, vg_path_format("%s/%s", real, link), false, &crc, separate);
 	if (rc == -ENOENT)
-		rc = candidate_try(image, vg_path_format("%s/.debug/%s", real, link), &crc, separate);
+		rc = candidate_try(image, vg_path_format("%s/.debug/%s", real, link), false, &crc, separate);
 	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++) {
-		rc = candidate_try(image, vg_path_format("%s%s/%s", directory, real, link), &crc,
-				    separate);
+		rc = candidate_try(image, vg_path_format("%s%s/%s", directory, real, link), true, &crc, separate);
 		if (rc == -ENOENT)
-			rc = candidate_try(image, vg_path_format("%s/%s", directory, link), &crc,
-					    separate);
+			rc = candidate_try(image, vg_path_format("%s/%s", directory, link), true, &crc, separate);
 	}
 	free(real);
 	return rc;

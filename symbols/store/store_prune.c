@@ -230,9 +230,9 @@ static int files_remove(int root, struct vg_store_prune *prune, struct files *fi
 	return rc;
 }
 
-/* A prune that overlaps with another waits, because together they would remove more than either was asked to.
- * Everybody who can read the directory can hold this lock, so it does not wait for ever.  If the file system has no such
- * locks, it does not wait at all. */
+/* A prune that overlaps with another waits, because together they would remove more than either was asked to. Everybody
+ * who can read the directory can hold this lock, so it does not wait for ever.  If the file system has no such locks,
+ * it does not wait at all. */
 static int lock(int root_fd, const char *root, struct vg_err *err)
 {
 	static const struct timespec retry_delay = { .tv_nsec = 100L * 1000 * 1000 };

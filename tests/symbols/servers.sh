@@ -233,7 +233,7 @@ for kind in endless bomb encoded; do
 done
 # A limit of memory ends it, before the limit of time does.
 [ -n "${SANITIZE-}" ] || {
-	bad trailers ""
+	timeout=86400 bad trailers ""
 	! grep -qi 'time' "$dir/err" || fail "trailers: $(cat "$dir/err")"
 }
 most=18 bad loop ""

@@ -627,8 +627,8 @@ static size_t unloaded_libraries(const struct recorded *recorded, const void *ba
 }
 
 /* Two libraries are loaded at the same address, one after the other. Each sample names the one that was loaded then:
- * all samples of the first are older than those of the second, which was loaded after the first was unloaded. A round of
- * samples notices that a library was unloaded, so the recording is longer if the helper had no CPU meanwhile. */
+ * all samples of the first are older than those of the second, which was loaded after the first was unloaded. A round
+ * of samples notices that a library was unloaded, so the recording is longer if the helper had no CPU meanwhile. */
 START_TEST(libraries_at_the_same_address)
 {
 	struct recorded recorded;

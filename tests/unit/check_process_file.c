@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Files of another user's process are used only if their file system is mounted in our own mount namespace, and is not
- * FUSE.  No test may ask the FUSE file system here: nobody answers, so it would wait for ever. */
+/* Files of another user's process on FUSE and on overlays are used only if their file system is mounted in our own
+ * mount namespace, and FUSE by root.  No test may ask the FUSE file system here: nobody answers, so it would wait for
+ * ever. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ static void directory_make(void)
 	strcpy(directory, "/tmp/check_process_file.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	ck_assert_int_eq(chmod(directory, 0755) | mkdir(at("shared"), 0755) | mkdir(at("own"), 0755), 0);
-	ck_assert_int_eq(mkdir(at("fuse"), 0755) | mkdir(at("theirs"), 0755), 0);
+	ck_assert_int_eq(mkdir(at("fuse"), 0755) | mkdir(at("theirs"), 0755) | mkdir(at("over"), 0755), 0);
 	file_make(at("shared/file"), "shared");
 	ck_assert_int_eq(symlink("file", at("shared/link")), 0);
 }
@@ -63,7 +64,7 @@ static void directory_remove(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-/* Mounts a FUSE file system that nobody serves. */
+/* Mounts a FUSE file system of another user, which nobody serves. */
 static void fuse_mount(const char *path)
 {
 	char options[128];
@@ -74,26 +75,30 @@ static void fuse_mount(const char *path)
 		ck_assert_int_eq(mknod(at("device"), S_IFCHR | 0600, makedev(10, 229)), 0);
 	fd = open(access("/dev/fuse", F_OK) == 0 ? "/dev/fuse" : at("device"), O_RDWR | O_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
-	snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+	snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%d,group_id=0", fd, OTHER_USER);
 	ck_assert_int_eq(mount("nobody", path, "fuse", 0, options), 0);
 }
 
 /* Starts a process of another user, with mounts of its own. */
 static void child_start(void)
 {
+	char layers[400];
 	int ends[2];
 	char byte;
 
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	snprintf(layers, sizeof layers, "lowerdir=%s:%s", at("shared"), at("own"));
 	child = fork();
 	if (child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (dup2(open(at("shared/file"), O_RDONLY), CHILD_FD) < 0 || unshare(CLONE_NEWNS) != 0 ||
-		    mount("none", at("own"), "tmpfs", 0, "") != 0)
+		    mount("none", at("own"), "tmpfs", 0, "") != 0 ||
+		    mount("none", at("over"), "overlay", 0, layers) != 0)
 			_exit(1);
 		fuse_mount(at("theirs"));
 		file_make(at("own/file"), "own");
-		if (setresuid(OTHER_USER, OTHER_USER, OTHER_USER) != 0 || write(ends[1], "", 1) != 1)
+		/* setresuid(2) clears the signal of prctl(2). */
+		if (setresuid(OTHER_USER, OTHER_USER, OTHER_USER) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+		    write(ends[1], "", 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
@@ -105,7 +110,7 @@ static void child_start(void)
 
 static bool finds(pid_t pid, const char *path)
 {
-	int file = vg_process_path_find(pid, path);
+	int file = vg_process_path_find(pid, pid, path);
 
 	if (file >= 0)
 		close(file);
@@ -149,7 +154,8 @@ START_TEST(mounts_of_another_user)
 
 	ck_assert(!vg_process_is_own(child));
 	ck_assert(finds(child, at("shared/file")));
-	ck_assert(!finds(child, at("own/file")));
+	ck_assert(finds(child, at("own/file")));
+	ck_assert(!finds(child, at("over/file")));
 	ck_assert(!finds(child, at("theirs/file")));
 	ck_assert(!finds(child, at("fuse/file")));
 	ck_assert(!finds(child, at("shared/none")));
@@ -160,7 +166,7 @@ START_TEST(mounts_of_another_user)
 	ck_assert(link_is_safe(inner));
 	snprintf(inner, sizeof inner, "root%s", at("shared"));
 	ck_assert(link_is_safe(inner));
-	snprintf(inner, sizeof inner, "root%s", at("own"));
+	snprintf(inner, sizeof inner, "root%s", at("over"));
 	ck_assert(!link_is_safe(inner));
 	snprintf(inner, sizeof inner, "root%s", at("theirs"));
 	ck_assert(!link_is_safe(inner));
@@ -224,6 +230,16 @@ START_TEST(skipped)
 }
 END_TEST
 
+/* Leaves this process in a mount namespace of its own. */
+static bool mounts_work(void)
+{
+	return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("none", "/tmp", "tmpfs", 0, "") == 0 &&
+	       mknod("/tmp/fuse", S_IFCHR | 0600, makedev(10, 229)) == 0 &&
+	       open("/tmp/fuse", O_RDWR) >= 0 && mkdir("/tmp/a", 0700) == 0 && mkdir("/tmp/b", 0700) == 0 &&
+	       mount("none", "/tmp/a", "overlay", 0, "lowerdir=/tmp/a:/tmp/b") == 0;
+}
+
 /* Whether this process may mount, and the kernel has FUSE. */
 static bool can_mount(void)
 {
@@ -239,7 +255,7 @@ static bool can_mount(void)
 		fclose(types);
 	tester = has_fuse && geteuid() == 0 ? fork() : -1;
 	if (tester == 0)
-		_exit(unshare(CLONE_NEWNS) != 0);
+		_exit(!mounts_work());
 	return tester > 0 && waitpid(tester, &status, 0) == tester && status == 0;
 }
 

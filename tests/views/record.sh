@@ -47,10 +47,11 @@ mkdir temporary
 # A directory in which other users can replace the temporary directory
 mkdir shared
 chmod 777 shared
-TMPDIR=$dir/shared exits 1 "$VGTOOL" record -- ./program 0.3
-has err "$dir/shared: other users can replace what is in this directory; set TMPDIR"
+TMPDIR=$dir/shared exits 0 "$VGTOOL" record --rate 997 --budget 0 -- sh -c 'ls shared >listed; exec ./program 0.3'
+[ ! -s listed ] || fail "the temporary directory is in a directory that all can change: $(cat listed)"
 chmod 1777 shared
-TMPDIR=$dir/shared exits 0 "$VGTOOL" record --rate 997 --budget 0 -- ./program 0.3
+TMPDIR=$dir/shared exits 0 "$VGTOOL" record --rate 997 --budget 0 -- sh -c 'ls shared >listed; exec ./program 0.3'
+grep -q '^vgtool[.]' listed || fail "the temporary directory is not in TMPDIR: $(cat listed)"
 TMPDIR=$dir/temporary exits 0 "$VGTOOL" record --rate 997 --budget 0 -- ./program 0.3
 named
 TMPDIR=$dir/temporary exits 7 "$VGTOOL" record --rate 997 --budget 0 -- ./program 0.3 7

@@ -137,40 +137,46 @@ static int directory_make(const char *path, bool *made, struct vg_err *err)
 			  path);
 }
 
-/* Other users must not be able to replace the temporary directory, which is opened by its name again.  Our own group is
- * trusted: many systems give each user a group. */
-static int temporary_parent_check(const char *parent, struct vg_err *err)
+/* Whether other users cannot replace what we create in the directory, which is opened by its name again.  Our own group
+ * is trusted: many systems give each user a group. */
+static bool is_safe_parent(const char *directory)
 {
 	mode_t others = S_IWOTH;
 	struct stat status;
 
-	if (stat(parent, &status) != 0)
-		return vg_err_sys(err, -errno, "%s: cannot create a temporary directory", parent);
+	if (stat(directory, &status) != 0 || access(directory, W_OK | X_OK) != 0)
+		return false;
 	if (status.st_gid != getegid())
 		others |= S_IWGRP;
-	if (((status.st_mode & others) != 0 && (status.st_mode & S_ISVTX) == 0) ||
-	    !vg_output_path_owner_is_trusted(status.st_uid))
-		return vg_err_set(err, -EACCES, "%s: other users can replace what is in this directory; set TMPDIR to "
-				  "another one", parent);
-	return 0;
+	return ((status.st_mode & others) == 0 || (status.st_mode & S_ISVTX) != 0) &&
+	       vg_output_path_owner_is_trusted(status.st_uid);
+}
+
+/* The /tmp of some containers is writable for all and has no sticky bit. */
+static const char *temporary_parent(void)
+{
+	const char *const parents[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+
+	for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+		if (parents[i] != NULL && is_safe_parent(parents[i]))
+			return parents[i];
+	}
+	return NULL;
 }
 
 static int temporary_make(struct record *record, struct vg_err *err)
 {
-	const char *parent = getenv("TMPDIR");
-	int rc;
+	const char *parent = temporary_parent();
 
-	if (parent == NULL || *parent == '\0')
-		parent = "/tmp";
-	rc = temporary_parent_check(parent, err);
-	if (rc != 0)
-		return rc;
+	if (parent == NULL)
+		return vg_err_set(err, -EACCES, "no directory for a temporary file in which other users cannot replace "
+				  "it; set TMPDIR, or use -o FILE");
 	if (asprintf(&record->directory, "%s/vgtool.XXXXXX", parent) < 0) {
 		record->directory = NULL;
 		return vg_err_sys(err, -ENOMEM, "cannot create a temporary directory");
 	}
 	if (mkdtemp(record->directory) == NULL) {
-		rc = vg_err_sys(err, -errno, "%s: cannot create a temporary directory", record->directory);
+		int rc = vg_err_sys(err, -errno, "%s: cannot create a temporary directory", record->directory);
 
 		free(record->directory);
 		record->directory = NULL;

@@ -29,8 +29,9 @@ struct vg_profiles {
 enum { VG_PROFILES_MAX = 4096 };
 
 /* Adds paths to the list.  The profiles of a directory are its regular files whose names end with ".vgp", sorted by
- * name; links of other users than this one and root are left out.  Their contents are not read.  Must be called before the process is confined.  Returns 0, or a negative errno
- * with a message in err, for example if a directory has no profile.  Call vg_profiles_free() in either case. */
+ * name; links of other users than this one and root are left out.  Their contents are not read.  Must be called before
+ * the process is confined.  Returns 0, or a negative errno with a message in err, for example if a directory has no
+ * profile.  Call vg_profiles_free() in either case. */
 int vg_profiles_list(struct vg_profiles *profiles, const char *const *arguments, size_t count, struct vg_err *err);
 
 /* Like vg_command_with_profile(), with all profiles as one (profile/merge.h).  If a file of a directory cannot

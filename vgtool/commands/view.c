@@ -26,8 +26,8 @@ static int bounded_write(const struct vg_view *view, const struct vg_profile *pr
 	fclose(file);
 	written_bytes = ((uint64_t)VG_VIEW_GIB_MAX << 30) - bounded.left_bytes;
 	if (rc == 0 && !bounded.exceeded && written_bytes > (uint64_t)VG_VIEW_MIB_READABLE << 20)
-		vg_command_warn(view->command, "%s: the output has %" PRIu64 " MiB, and viewers in a browser read at most "
-				"%d", view->profiles.title, written_bytes >> 20, VG_VIEW_MIB_READABLE);
+		vg_command_warn(view->command, "%s: the output has %" PRIu64 " MiB, and a browser reads at most %d",
+				view->profiles.title, written_bytes >> 20, VG_VIEW_MIB_READABLE);
 	if (rc == -EFBIG || (rc == 0 && bounded.exceeded))
 		rc = vg_err_set(err, -EFBIG, "%s: the output would be larger than %d GiB", view->profiles.title,
 				VG_VIEW_GIB_MAX);

@@ -81,7 +81,7 @@ static int owner_check(int fd)
 	return -1;
 }
 
-/* In a pid namespace of his own, another user can start a process with the recorded process's id. */
+/* In a new pid namespace, another user can start a process with the recorded process's id. */
 static int mapped_open(const struct vg_mapped_file *mapped, const struct vg_broker_request *request,
 		       char path[PATH_MAX])
 {

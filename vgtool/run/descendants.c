@@ -49,7 +49,8 @@ static struct process process_read(pid_t pid)
 	if (file_read(AT_FDCWD, path, text, sizeof text) == 0)
 		return process;
 	end = strrchr(text, ')');
-	if (end == NULL || sscanf(end, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+	if (end == NULL || sscanf(end, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+				  "%*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
 				  &process.state, &process.parent, &process.start_ticks) != 3)
 		return (struct process){ 0 };
 	return process;
@@ -135,8 +136,8 @@ static void children_add(struct vg_descendants *descendants, pid_t parent, int t
 		close(fd);
 }
 
-/* Returns false if the process does not exist any more, also if another process has its id.  The directory stays that of
- * the process which had the id when it was opened. */
+/* Returns false if the process does not exist any more, also if another process has its id.  The directory stays that
+ * of the process which had the id when it was opened. */
 static bool process_scan(struct vg_descendants *descendants, struct vg_descendant process)
 {
 	struct dirent *entry;

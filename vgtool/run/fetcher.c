@@ -43,13 +43,19 @@ static void standard_files_replace(void)
 		close(null);
 }
 
-/* libcurl 7.88 keeps all trailers of an answer, however many there are.  A download needs 20 MiB; its body goes to a file.
- * The shadow memory of AddressSanitizer counts as data, so a sanitized build has no limit. */
+/* libcurl 7.88 keeps all trailers of an answer, however many there are.  A download needs 20 MiB; its body goes to a
+ * file. The stack of its thread counts as data, too.  So does the shadow memory of AddressSanitizer: a sanitized build
+ * has no limit. */
 static void memory_limit(void)
 {
 #if !defined __SANITIZE_ADDRESS__
 	const struct rlimit limit = { 256 << 20, 256 << 20 };
+	struct rlimit stack;
 
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > 64 << 20) {
+		stack.rlim_cur = 64 << 20;
+		setrlimit(RLIMIT_STACK, &stack);
+	}
 	setrlimit(RLIMIT_DATA, &limit);
 #endif
 }

@@ -150,7 +150,8 @@ static int root_path_open(const struct vg_mapped_file *mapped)
 		length = 0;
 	if (strncmp(mapped->path, root, (size_t)length) != 0 || mapped->path[length] != '/')
 		return -1;
-	return file_open(mapped, vg_process_path_find(mapped->pid, mapped->path + length), &mapped->identity);
+	return file_open(mapped, vg_process_path_find(mapped->pid, mapped->pid, mapped->path + length),
+			 &mapped->identity);
 }
 
 /* map_files has every mapping, but following its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.  The kernel makes
@@ -168,7 +169,8 @@ int vg_mapped_file_open(const struct vg_mapped_file *mapped)
 	if (fd >= 0 || strlen(mapped->path) >= PATH_MAX)
 		return fd;
 	fd = root_path_open(mapped);
-	return fd >= 0 ? fd : file_open(mapped, vg_process_path_find(getpid(), mapped->path), &mapped->identity);
+	return fd >= 0 ? fd : file_open(mapped, vg_process_path_find(getpid(), mapped->pid, mapped->path),
+					&mapped->identity);
 }
 
 void vg_mapped_files_free(struct vg_mapped_files *files)

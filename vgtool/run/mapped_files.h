@@ -32,8 +32,8 @@ void vg_mapped_files_read(struct vg_mapped_files *files, pid_t pid, size_t count
  * can have the same id. */
 void vg_mapped_files_read_namespaces(struct vg_mapped_files *files, pid_t pid, size_t count_max);
 
-/* Opens the file, if it is a program or library, and safe (base/process_file.h).  A file that is opened by its path must
- * have the device and inode of the mapping.  Returns a descriptor, or -1. */
+/* Opens the file, if it is a program or library, and safe (base/process_file.h).  A file that is opened by its path
+ * must have the device and inode of the mapping.  Returns a descriptor, or -1. */
 int vg_mapped_file_open(const struct vg_mapped_file *mapped);
 
 void vg_mapped_files_free(struct vg_mapped_files *files);

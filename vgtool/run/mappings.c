@@ -35,15 +35,26 @@ static void others_drop(struct vg_mappings *mappings)
 	mappings->offers.count = kept;
 }
 
+/* A process may change its user.  The user of one that has ended is unknown, but it has no files either. */
+static void user_note(struct vg_mappings *mappings, pid_t pid, long user)
+{
+	if (mappings->pid == 0) {
+		mappings->pid = pid;
+		mappings->user = user;
+	} else if (pid != mappings->pid && (user < 0 || user != mappings->user)) {
+		mappings->is_mixed = true;
+	}
+}
+
 void vg_mappings_read(struct vg_mappings *mappings, pid_t pid)
 {
 	size_t first = mappings->files.items.count;
 	long user = vg_process_user(pid);
 
-	if (first == 0)
-		mappings->user = user;
-	mappings->is_mixed = mappings->is_mixed || user != mappings->user || (first > 0 && user < 0);
 	vg_mapped_files_read(&mappings->files, pid, VG_MAPPINGS_MAX);
+	if (user < 0 && mappings->files.items.count == first)
+		return;
+	user_note(mappings, pid, user);
 	for (size_t i = first; i < mappings->files.items.count; i++) {
 		const struct vg_mapped_file *mapped = &mappings->files.items.items[i];
 		struct vg_broker_offer offer = { .fd = vg_mapped_file_open(mapped) };

@@ -23,7 +23,8 @@ enum { VG_MAPPINGS_MAX = 500 };
 struct vg_mappings {
 	struct { struct vg_broker_offer *items; size_t count, capacity; } offers;
 	struct vg_mapped_files files; /* that were tried */
-	long user;                   /* of the first process; -1: unknown */
+	pid_t pid;                   /* the first process that had files; 0: none */
+	long user;                   /* of that process; -1: unknown */
 	bool is_mixed;               /* there were processes of several users */
 };
 

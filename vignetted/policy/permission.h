@@ -47,8 +47,8 @@ enum vg_permission vg_permission_record(const struct vg_permission_facts *facts)
 enum vg_permission vg_permission_command(int yama_scope, bool has_sys_ptrace);
 
 /* Whether the samples that attempts have lost mean that the kernel refuses to attach: `forbidden` could not attach, and
- * `not_stopped` could, but no thread stopped in time.  Another tracer that holds a thread for a moment makes one attempt
- * forbidden, and a thread that gets no CPU the next one not stopped. */
+ * `not_stopped` could, but no thread stopped in time.  Another tracer that holds a thread for a moment makes one
+ * attempt forbidden, and a thread that gets no CPU the next one not stopped. */
 bool vg_permission_is_refused(uint64_t forbidden, uint64_t not_stopped);
 
 /* Whether timers can be opened. */

@@ -32,8 +32,8 @@
  */
 int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err);
 
-/* Whether CAP_DAC_READ_SEARCH is effective, if the process has it, for example by setcap(8).  It is for other users' files
- * in /proc.  What a user names, a command or an output, is found without it. */
+/* Whether CAP_DAC_READ_SEARCH is effective, if the process has it, for example by setcap(8).  It is for other users'
+ * files in /proc.  What a user names, a command or an output, is found without it. */
 void vg_search_capability_set(bool effective);
 
 #endif

@@ -66,7 +66,7 @@ static int executable_open(const struct vg_module_file *file, const struct vg_me
 
 static int library_open(const struct vg_module_file *file, const struct vg_memory *memory)
 {
-	int path_fd = vg_process_path_find(memory->pid, file->path), fd;
+	int path_fd = vg_process_path_find(memory->pid, memory->pid, file->path), fd;
 	struct stat status;
 
 	if (path_fd < 0)

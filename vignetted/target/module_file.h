@@ -16,8 +16,8 @@ struct vg_module_file {
  * found.
  *
  * The process chooses the path, and the file that is there.  So the file must be safe (base/process_file.h), must be a
- * regular file that is not reached through a symbolic link, and must begin with the same ELF headers as the memory.  Unless it is the process's
- * executable, it must also have the device and inode of the mapping.
+ * regular file that is not reached through a symbolic link, and must begin with the same ELF headers as the memory.
+ * Unless it is the process's executable, it must also have the device and inode of the mapping.
  */
 int vg_module_file_open(const struct vg_module_file *file, const struct vg_memory *memory);
 

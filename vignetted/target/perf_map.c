@@ -56,7 +56,7 @@ static void status_read(struct vg_perf_map *map, pid_t pid)
 
 void vg_perf_map_open(struct vg_perf_map *map, pid_t pid)
 {
-	map->directory = vg_process_path_find(pid, "/tmp");
+	map->directory = vg_process_path_find(pid, pid, "/tmp");
 	status_read(map, pid);
 }
 
