@@ -147,6 +147,19 @@ uint64_t vg_file_data_bytes(int fd, uint64_t size)
 	return data_bytes < size ? data_bytes : size;
 }
 
+int vg_file_holes_check(int fd, uint64_t size, const char *path, uint64_t *data_bytes, struct vg_err *err)
+{
+	enum { HOLES_MAX_MIB = 1024 };
+	uint64_t holes;
+
+	*data_bytes = vg_file_data_bytes(fd, size);
+	holes = size - *data_bytes;
+	if (holes > (uint64_t)HOLES_MAX_MIB << 20)
+		return vg_err_set(err, -EFBIG, "%s: %" PRIu64 " MiB of holes; at most %d are read", path, holes >> 20,
+				  HOLES_MAX_MIB);
+	return 0;
+}
+
 /* A named pipe of another user may never have a writer.  A pipe without a name, as of a shell, was given to us. */
 static int pipe_check(int fd, const struct stat *status, const char *path, struct vg_err *err)
 {
@@ -160,12 +173,10 @@ static int pipe_check(int fd, const struct stat *status, const char *path, struc
 
 static int regular_read(struct vg_infile *file, int fd, uint64_t size, struct vg_err *err)
 {
-	uint64_t holes = size - vg_file_data_bytes(fd, size);
+	uint64_t data_bytes;
+	int rc = vg_file_holes_check(fd, size, file->path, &data_bytes, err);
 
-	if (holes > VG_FILE_HOLES_MAX_BYTES)
-		return vg_err_set(err, -EFBIG, "%s: %" PRIu64 " MiB of holes; at most %d are read", file->path,
-				  holes >> 20, (int)(VG_FILE_HOLES_MAX_BYTES >> 20));
-	return file_map(file, fd, size, err);
+	return rc == 0 ? file_map(file, fd, size, err) : rc;
 }
 
 static int directory_error(const char *path, struct vg_err *err)

@@ -26,7 +26,8 @@ struct vg_infile {
  */
 int vg_regular_file_open(const char *path);
 
-/* As vg_regular_file_open(), for an O_PATH descriptor of the file, which stays the caller's. */
+/* As vg_regular_file_open(), for an O_PATH descriptor of the file, which stays the caller's.  O_NONBLOCK: the file's
+ * owner can hold a lease on it, which would block open(2) for 45 s (fcntl(2)). */
 int vg_regular_handle_open(int handle, const char *path);
 
 /* How many bytes of a regular file of this size are data, and not holes, as lseek(2) with SEEK_DATA reports it.  A hole
@@ -34,8 +35,9 @@ int vg_regular_handle_open(int handle, const char *path);
  * reports the whole size.  Of a file with very many pieces, not all are counted. */
 uint64_t vg_file_data_bytes(int fd, uint64_t size);
 
-/* A file with more bytes in holes is refused: reading 1 GiB of zeros takes two seconds. */
-#define VG_FILE_HOLES_MAX_BYTES (UINT64_C(1) << 30)
+/* Sets *data_bytes as vg_file_data_bytes() returns it.  -EFBIG: more than 1 GiB is holes; reading 1 GiB of zeros takes
+ * two seconds. */
+int vg_file_holes_check(int fd, uint64_t size, const char *path, uint64_t *data_bytes, struct vg_err *err);
 
 /* Opens a regular file.  Returns 0, or a negative errno with err set. */
 int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err);

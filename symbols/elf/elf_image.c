@@ -207,16 +207,16 @@ static int regular_file_measure(struct vg_elf_image *image, int fd, const char *
 {
 	unsigned char header[sizeof(Elf64_Ehdr)];
 	struct stat status;
+	int rc;
 
 	if (fstat(fd, &status) != 0)
 		return vg_err_sys(err, -errno, "%s: cannot examine", path);
 	if (!S_ISREG(status.st_mode))
 		return vg_err_set(err, -EINVAL, "%s: not a regular file", path);
 	*file_bytes = (uint64_t)status.st_size;
-	image->file_data_bytes = vg_file_data_bytes(fd, *file_bytes);
-	if (*file_bytes - image->file_data_bytes > VG_FILE_HOLES_MAX_BYTES)
-		return vg_err_set(err, -EFBIG, "%s: %" PRIu64 " MiB of holes; at most %d are read", path,
-				  (*file_bytes - image->file_data_bytes) >> 20, (int)(VG_FILE_HOLES_MAX_BYTES >> 20));
+	rc = vg_file_holes_check(fd, *file_bytes, path, &image->file_data_bytes, err);
+	if (rc != 0)
+		return rc;
 	return pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header ?
 	       section_count_check(header, sizeof header, path, err) : 0;
 }
