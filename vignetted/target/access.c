@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/process_file.h"
 #include "vignetted/target/proc_status.h"
 
@@ -109,8 +110,7 @@ static bool elf_head_read(pid_t pid, Elf64_Ehdr *head)
 	file = open(path, O_PATH | O_CLOEXEC);
 	if (file < 0)
 		return false;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-	fd = vg_process_file_is_safe(file, pid) ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+	fd = vg_process_file_is_safe(file, pid) ? vg_regular_handle_open(file, path) : -1;
 	close(file);
 	if (fd < 0)
 		return false;

@@ -8,22 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/process_file.h"
 
 /* The ELF header, and the program headers, which linkers write behind it. */
 enum { HEADERS_MAX_BYTES = 4096 };
-
-/* Opens the file of an O_PATH descriptor for reading.  Returns -1 if it is not a regular file: opening a device can
- * have effects.  O_NONBLOCK: the file's owner can hold a lease on it, which would block open(2) for 45 s (fcntl(2)). */
-static int regular_open(int path_fd, struct stat *status)
-{
-	char link[64];
-
-	if (fstat(path_fd, status) != 0 || !S_ISREG(status->st_mode))
-		return -1;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", path_fd);
-	return open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
 
 /* Whether the file begins with the module's headers.  These contain the sizes of all segments, which differ between
  * builds. */
@@ -46,7 +35,6 @@ static bool headers_match(int fd, uint64_t address, const struct vg_memory *memo
  * and inode are not compared, because stat(2) and /proc/PID/maps give different ones on overlayfs and btrfs. */
 static int executable_open(const struct vg_module_file *file, const struct vg_memory *memory)
 {
-	struct stat status;
 	char link[64];
 	int path_fd, fd = -1;
 
@@ -55,7 +43,7 @@ static int executable_open(const struct vg_module_file *file, const struct vg_me
 	if (path_fd < 0)
 		return -1;
 	if (vg_process_file_is_safe(path_fd, memory->pid))
-		fd = regular_open(path_fd, &status);
+		fd = vg_regular_handle_open(path_fd, link);
 	close(path_fd);
 	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
 		close(fd);
@@ -72,7 +60,7 @@ static int library_open(const struct vg_module_file *file, const struct vg_memor
 	if (path_fd < 0)
 		return -1;
 	fd = fstat(path_fd, &status) == 0 && status.st_dev == file->device && status.st_ino == file->inode ?
-	     regular_open(path_fd, &status) : -1;
+	     vg_regular_handle_open(path_fd, file->path) : -1;
 	close(path_fd);
 	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
 		close(fd);
