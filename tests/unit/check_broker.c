@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/system_calls.h"
+#include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
 #include "vgtool/commands/record_options.h"
 #include "vgtool/run/broker.h"
@@ -223,29 +223,16 @@ START_TEST(file_of_another_user_is_not_sent)
 }
 END_TEST
 
-/* Starts a process of another user that maps the file. */
-static pid_t visitor_start(const char *file)
+static bool file_map(void *file)
 {
-	int ends[2], fd = open(file, O_RDONLY | O_CLOEXEC);
-	pid_t pid;
-	char byte;
+	return mmap(NULL, HEADER_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, open(file, O_RDONLY | O_CLOEXEC), 0) !=
+	       MAP_FAILED;
+}
 
-	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
-	pid = fork();
-	if (pid == 0) {
-		/* setresuid(2) clears the signal of prctl(2). */
-		if (mmap(NULL, HEADER_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
-		    setresuid(65534, 65534, 65534) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-		    write(ends[1], "", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	close(ends[1]);
-	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
-	close(ends[0]);
-	close(fd);
-	return pid;
+/* Starts a process of another user that maps the file. */
+static pid_t visitor_start(char *file)
+{
+	return fixture_other_user(65534, file_map, file);
 }
 
 /* Another user can start a process with any id, in a pid namespace of that user's own. */

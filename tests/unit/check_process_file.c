@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -19,6 +18,7 @@
 
 #include "base/named_file.h"
 #include "base/process_file.h"
+#include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
 
 enum { OTHER_USER = 65534, CHILD_FD = 100 };
@@ -79,33 +79,18 @@ static void fuse_mount(const char *path)
 	ck_assert_int_eq(mount("nobody", path, "fuse", 0, options), 0);
 }
 
-/* Starts a process of another user, with mounts of its own. */
-static void child_start(void)
+static bool mounts_make(void *unused)
 {
 	char layers[400];
-	int ends[2];
-	char byte;
 
-	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	(void)unused;
 	snprintf(layers, sizeof layers, "lowerdir=%s:%s", at("shared"), at("own"));
-	child = fork();
-	if (child == 0) {
-		if (dup2(open(at("shared/file"), O_RDONLY), CHILD_FD) < 0 || unshare(CLONE_NEWNS) != 0 ||
-		    mount("none", at("own"), "tmpfs", 0, "") != 0 ||
-		    mount("none", at("over"), "overlay", 0, layers) != 0)
-			_exit(1);
-		fuse_mount(at("theirs"));
-		file_make(at("own/file"), "own");
-		/* setresuid(2) clears the signal of prctl(2). */
-		if (setresuid(OTHER_USER, OTHER_USER, OTHER_USER) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-		    write(ends[1], "", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	close(ends[1]);
-	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
-	close(ends[0]);
+	if (dup2(open(at("shared/file"), O_RDONLY), CHILD_FD) < 0 || unshare(CLONE_NEWNS) != 0 ||
+	    mount("none", at("own"), "tmpfs", 0, "") != 0 || mount("none", at("over"), "overlay", 0, layers) != 0)
+		return false;
+	fuse_mount(at("theirs"));
+	file_make(at("own/file"), "own");
+	return true;
 }
 
 static bool finds(pid_t pid, const char *path)
@@ -137,7 +122,7 @@ static void setup(void)
 	ck_assert_int_eq(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	directory_make();
 	fuse_mount(at("fuse"));
-	child_start();
+	child = fixture_other_user(OTHER_USER, mounts_make, NULL);
 }
 
 static void teardown(void)

@@ -170,7 +170,7 @@ START_TEST(descriptors_run_out)
 }
 END_TEST
 
-/* For a sample outside of rounds, the thread's activity is read again. */
+/* A sample between two rounds does not use the activity of the last round. */
 START_TEST(expired_activity_is_read_again)
 {
 	struct vg_activity activity = { 0 };

@@ -2,11 +2,13 @@
 #include "tests/unit/fixture.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "profile/chunk.h"
@@ -188,4 +190,26 @@ void fixture_before_write(void *pages, size_t bytes, void (*note)(void))
 	watched.note = note;
 	ck_assert_int_eq(sigaction(SIGSEGV, &action, NULL), 0);
 	ck_assert_int_eq(mprotect(pages, bytes, PROT_READ), 0);
+}
+
+pid_t fixture_other_user(uid_t user, bool (*prepare)(void *argument), void *argument)
+{
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		/* setresuid(2) clears the signal of prctl(2). */
+		if (!prepare(argument) || setresuid(user, user, user) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+		    write(ends[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	return pid;
 }

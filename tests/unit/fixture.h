@@ -3,6 +3,7 @@
 #define VG_TESTS_FIXTURE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/infile.h"
 #include "profile/model.h"
@@ -57,6 +58,10 @@ size_t fixture_parts(const char *text, const char *part);
 /* Calls `note`, in a signal handler, before the first write to the mapped pages.  So a test sees what another process
  * can see at the moment at which a count there changes. */
 void fixture_before_write(void *pages, size_t bytes, void (*note)(void));
+
+/* Starts a process that calls `prepare` with the argument, becomes this user, and waits.  Returns when it waits.  The
+ * caller kills it and waits for its end; it ends with the test. */
+pid_t fixture_other_user(uid_t user, bool (*prepare)(void *argument), void *argument);
 
 /*
  * Opens the fixture and writes the profile that most tests use:
