@@ -73,6 +73,35 @@ START_TEST(replaced_module)
 }
 END_TEST
 
+/* A mark that is seen long after the copy proves nothing where several modules were loaded in turn. */
+START_TEST(mark_seen_late)
+{
+	const uint64_t ms = 1000 * 1000, seen_ns = 1000 * ms;
+	const struct {
+		uint64_t late_ns;
+		bool reused;
+		enum vg_evidence evidence;
+		size_t confirmed;
+	} cases[] = {
+		{ 1 * ms, false, VG_EVIDENCE_MARKS, 2 },
+		{ 1 * ms, true, VG_EVIDENCE_MARKS, 2 },
+		{ 10 * ms, false, VG_EVIDENCE_MARKS, 2 },
+		{ 10 * ms, true, VG_EVIDENCE_MARKS, 0 },
+		{ 10 * ms, true, VG_EVIDENCE_RECORDS, 2 },
+	};
+	struct vg_code_range range = { .start = 0x1000, .end = 0x2000, .module = 0 };
+
+	frames[0].address = 0x1800;
+	ck_assert_int_eq(vg_array_push(&modules.ranges.now, &range), 0);
+	modules.items.items[0].confirmed_ns = seen_ns;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		modules.ranges.now.items[0].reused = cases[i].reused;
+		modules.moment = (struct vg_moment){ seen_ns - cases[i].late_ns, cases[i].evidence };
+		ck_assert_uint_eq(vg_modules_confirm(&modules, frames, 2), cases[i].confirmed);
+	}
+}
+END_TEST
+
 Suite *modules_suite(void)
 {
 	Suite *suite = suite_create("modules");
@@ -81,6 +110,7 @@ Suite *modules_suite(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, more_modules_than_one_batch);
 	tcase_add_test(tests, replaced_module);
+	tcase_add_test(tests, mark_seen_late);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

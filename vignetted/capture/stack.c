@@ -146,13 +146,13 @@ enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer
 		vg_task_activity_read(walker->tasks, task, &task->activity);
 		before = task->activity;
 		stack->stop.got_cpu_ns = tracer->got_cpu_ns;
-		snapshot->moment = (struct vg_moment){ vg_now_ns(), VG_EVIDENCE_MARKS };
 		snapshot->expected_sp = task->copy.sp;
 		snapshot->thread_block = task->copy.thread_block;
 		snapshot->other.sp = task->copy.other_sp;
 		capture = vg_tracer_capture(tracer, task->tid, task->copy.bytes, snapshot);
 		if (capture != VG_CAPTURE_TAKEN)
 			return capture;
+		snapshot->moment = (struct vg_moment){ tracer->stopped_ns, VG_EVIDENCE_MARKS };
 		task->copy.sp = vg_regs_sp(&snapshot->regs);
 		task->copy.thread_block = snapshot->thread_block;
 		vg_task_activity_read(walker->tasks, task, &task->activity);

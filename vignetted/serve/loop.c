@@ -37,13 +37,14 @@ int vg_loop_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	sigaddset(&blocked, SIGCHLD);
-	if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0 || sigprocmask(SIG_BLOCK, NULL, &in_wait) != 0)
-		return -errno;
-	blocked_in_wait = &in_wait;
-	for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++)
-		sigaddset(&blocked, stop_signals[i]);
 	if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0)
 		return -errno;
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++)
+		sigaddset(&blocked, stop_signals[i]);
+	if (sigprocmask(SIG_BLOCK, &blocked, &in_wait) != 0)
+		return -errno;
+	blocked_in_wait = &in_wait;
 	fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd >= 0 ? fd : -errno;
 }

@@ -28,6 +28,11 @@ enum { SEARCHES_MAX = 64 };
 /* Each batch of marks after the first reduces memory->words_left by this.  A batch takes as long as that many words. */
 enum { BATCH_WORDS = 16384 };
 
+/* The longest time from a copy to the comparison of a mark, if several modules had the addresses in turn.  A helper
+ * that got no CPU for longer may have missed that the module was unloaded, another one loaded, copied and unloaded, and
+ * the first one loaded again.  A walk of 20,000 frames takes 2 ms. */
+enum { MARK_LATE_NS = 5 * 1000 * 1000 };
+
 static struct vg_process_module *module_of(const struct vg_modules *modules, uint32_t index)
 {
 	return index != VG_NONE ? &modules->items.items[index] : NULL;
@@ -310,12 +315,27 @@ static size_t batch_check(struct vg_modules *modules, const struct vg_frame *fra
 	return at;
 }
 
-static bool module_confirmed(const struct vg_modules *modules, const struct vg_process_module *module)
+/* Whether the latest comparison of the mark proves that the module was loaded at modules->moment. */
+static bool mark_proves(const struct vg_modules *modules, const struct vg_process_module *module, uint64_t address)
 {
+	const struct vg_code_range *range;
+
+	if (module->confirmed_ns <= modules->moment.time_ns)
+		return false;
+	if (module->confirmed_ns - modules->moment.time_ns <= MARK_LATE_NS)
+		return true;
+	range = vg_ranges_now(&modules->ranges, address);
+	return range == NULL || !range->reused;
+}
+
+static bool frame_confirmed(const struct vg_modules *modules, const struct vg_frame *frame)
+{
+	const struct vg_process_module *module = module_of(modules, frame->module);
+
 	if (module == NULL || module->check_due)
 		return module == NULL;
 	/* The marks of an exited process cannot be read. */
-	return module->confirmed_ns > modules->moment.time_ns || modules->moment.evidence == VG_EVIDENCE_RECORDS ||
+	return modules->moment.evidence == VG_EVIDENCE_RECORDS || mark_proves(modules, module, frame->address) ||
 	       (modules->exited && module->loaded);
 }
 
@@ -327,7 +347,7 @@ size_t vg_modules_confirm(struct vg_modules *modules, const struct vg_frame *fra
 	do
 		at = batch_check(modules, frames, count, at);
 	while (at < count && vg_memory_words_use(modules->memory, BATCH_WORDS));
-	while (confirmed < count && module_confirmed(modules, module_of(modules, frames[confirmed].module)))
+	while (confirmed < count && frame_confirmed(modules, &frames[confirmed]))
 		confirmed++;
 	return confirmed;
 }

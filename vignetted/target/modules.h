@@ -86,7 +86,8 @@ bool vg_modules_check(struct vg_modules *modules);
 
 /* Returns the number of frames, counted from the leaf, whose modules were certainly loaded at modules->moment.  Reads
  * the marks of the frames' modules only, and skips a mark that was already seen after modules->moment: reading a mark
- * touches a page of the process that is in no CPU cache. */
+ * touches a page of the process that is in no CPU cache.  Where several modules were loaded in turn, a mark proves
+ * nothing if it is compared more than 5 ms after modules->moment. */
 size_t vg_modules_confirm(struct vg_modules *modules, const struct vg_frame *frames, size_t count);
 
 /* Call it after the module's memory was read, if results of the read are kept.  The next vg_modules_confirm() then

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/process_file.h"
 
 /* A line is two numbers and a name.  The writer truncates names that are too long for a profile, and counts them. */
@@ -92,15 +93,12 @@ static FILE *map_open(struct vg_perf_map *map, uint64_t *bytes)
 	/* O_PATH: opening a device for reading can have effects. */
 	int found = openat(map->directory, map->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1;
 	FILE *file = NULL;
-	char path[64];
 
 	*bytes = 0;
 	if (found < 0)
 		return NULL;
-	if (is_own(map, found, bytes)) {
-		snprintf(path, sizeof path, "/proc/self/fd/%d", found);
-		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	}
+	if (is_own(map, found, bytes))
+		fd = vg_regular_handle_open(found, map->name);
 	close(found);
 	/* Report a refused file even if its length is 0. */
 	if (fd < 0 && *bytes == 0)
