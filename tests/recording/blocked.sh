@@ -3,19 +3,16 @@
 #
 # A thousand waiting threads: their samples name the system call, their stacks are complete, and the threads are not
 # stopped any more once their stacks are known.  The same is true of a second recording, after stops have made the
-# kernel restart the calls, and of one in which stops come late.  TIMING: all stops are in the first second, and at most nine of ten ticks are skipped.
-# SOAK: a longer run.
+# kernel restart the calls, and of one in which stops come late.  TIMING: all stops are in the first second, and at most
+# nine of ten ticks are skipped.  SOAK: a longer run.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 needs node strace
 threads=1000 seconds=
 [ -z "${TIMING-}" ] || seconds=5
 [ -z "${SOAK-}" ] || seconds=60
-mkfifo "$dir/ready"
-"$BUILDDIR/tests/recording/blocked" $threads >"$dir/ready" &
-pid=$!
-read -r line <"$dir/ready"
-[ "$line" = blocked ] || fail "the threads do not wait"
+started "$dir/ready" "$BUILDDIR/tests/recording/blocked" $threads
+pid=$started
 
 # statistics PROFILE: prints the statistics "stops" and "samples_repeated" at each checkpoint that has statistics
 statistics() {
@@ -93,9 +90,9 @@ calls "$dir/again.vgp"
 
 # The helper's own stops seem not to come: strace hides the first answers of wait4(2), except one at the start.  A thread
 # that stopped meanwhile is sampled later, and not without a frame pointer, as if another tracer held it.
-kill $pid
-"$BUILDDIR/tests/recording/blocked" 5 >"$dir/ready" & pid=$!
-read -r line <"$dir/ready"
+stopped $pid
+started "$dir/ready" "$BUILDDIR/tests/recording/blocked" 5
+pid=$started
 strace -o "$dir/trace" -e trace=wait4 -e inject=wait4:retval=0:when=2..200 sh -c 'echo $$ >"$0/pid"; exec "$@"' "$dir" \
 	"$VIGNETTED" --pid $pid -o "$dir/late.vgp" --rate 99 2>"$dir/log" & tracing=$!
 pids=$tracing
