@@ -104,6 +104,7 @@ const char *vg_walk_end_name(enum vg_walk_end end)
 	case VG_WALK_UNREADABLE: return "unreadable";
 	case VG_WALK_NO_REGISTER: return "register unknown";
 	case VG_WALK_MODULE_UNLOADED: return "module unloaded";
+	case VG_WALK_WORK_LIMIT: return "work limit";
 	case VG_WALK_END_COUNT: break;
 	}
 	return "unknown";

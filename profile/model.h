@@ -39,7 +39,8 @@ enum vg_walk_end {
 	VG_WALK_NO_REGISTER = 6,     /* the walk needed a register, and the thread was not stopped to read it */
 	VG_WALK_MODULE_UNLOADED = 7, /* the module was unloaded before its unwind information was read,
 	                                or it is unknown which module was at the address */
-	VG_WALK_END_COUNT = 8,
+	VG_WALK_WORK_LIMIT = 8,      /* the unwind information or the code took too long to read */
+	VG_WALK_END_COUNT = 9,
 };
 
 /* How a frame was found. */

@@ -84,6 +84,7 @@ tests_unit_runner_SOURCES = \
 	tests/unit/check_vgctl.c \
 	tests/unit/check_view.c \
 	tests/unit/check_waits.c \
+	tests/unit/check_walker.c \
 	tests/unit/check_weights.c \
 	tests/unit/check_workers.c \
 	tests/unit/fixture.c \

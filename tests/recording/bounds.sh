@@ -210,7 +210,9 @@ memory() {
 endless() {
 	fixture=$top/programs/endless
 	samples=1
-	helpers "--rate 20" true skip bra deref count divide long program
+	helpers "--rate 20" true skip bra deref count divide
+	end="work limit"
+	helpers "--rate 20" true long program
 	threads=1000
 	# With so many threads a round reaches its time limit.
 	helpers "--rate 20" 'it.lost.round_timeout >= 1' threads
@@ -223,7 +225,7 @@ endless() {
 instructions() {
 	fixture=$top/programs/endless
 	samples=20
-	end="bad unwind information"
+	end="work limit"
 	helpers "--rate 999" 'it.lost.ticks_skipped >= 1' code
 	at_most stacks_complete 0
 }

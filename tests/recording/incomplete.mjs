@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 
 const reasons = ["complete", "stack truncated", "no unwind information",
-	"bad unwind information", "frame limit", "unreadable", "register unknown", "module unloaded"];
+	"bad unwind information", "frame limit", "unreadable", "register unknown", "module unloaded", "work limit"];
 const modules = new Map(), stacks = new Map(), found = new Map();
 const text = (frame) => (modules.get(frame.module) ?? "") + "+0x" + frame.address.toString(16) +
 	(frame.found_by ? "(" + frame.found_by + ")" : "");

@@ -76,6 +76,7 @@ START_TEST(whole_document)
 		"{\"name\":\"[stack incomplete: unreadable]\"},\n"
 		"{\"name\":\"[stack incomplete: register unknown]\"},\n"
 		"{\"name\":\"[stack incomplete: module unloaded]\"},\n"
+		"{\"name\":\"[stack incomplete: work limit]\"},\n"
 		"{\"name\":\"[stack incomplete: unknown]\"}]}}\n");
 	view_close();
 }

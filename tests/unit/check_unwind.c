@@ -429,57 +429,31 @@ START_TEST(handler_on_another_stack)
 }
 END_TEST
 
-/* `asm_uninformed` has no unwind information. `asm_returns` ends the path that would lead from `asm_switches` to
- * `asm_uninformed`. On that path the function switches stacks. `asm_wide` has more addresses than the row cache has
- * slots. */
-enum { WIDE_BYTES = 262144 };
-__asm__(".text\n"
-	"asm_returns: .cfi_startproc\n ret\n .cfi_endproc\n"
-	"asm_uninformed: syscall\n ud2\n"
-	"asm_wide: .cfi_startproc\n .cfi_def_cfa_offset 64\n .skip 262144, 0x90\n .cfi_endproc\n");
-extern const char asm_uninformed[], asm_wide[];
-
-/* Returns an address in asm_wide whose row has the slot of own_row in the row cache. */
-static uint64_t same_slot(struct vg_rows *rows, const struct vg_cached_row *own_row)
+/* One walk can cache VG_ROWS_NEW_MAX rows. Further rows are as good, but are not cached. */
+START_TEST(more_new_rows_than_are_cached)
 {
-	for (uint64_t at = (uint64_t)asm_wide; at < (uint64_t)asm_wide + WIDE_BYTES; at++) {
-		if (vg_rows_get(rows, at) == own_row)
-			return at;
-	}
-	ck_abort_msg("no address has the slot");
-}
-
-/* A step looks up the row of a possible return address. That row may replace the frame's own row in the cache. The step
- * must still use the frame's own row. */
-START_TEST(row_is_replaced_during_a_step)
-{
-	const uint64_t pc = (uint64_t)asm_uninformed + 2;
-	struct vg_frame_state state = {
-		.pc = pc, .sp = STACK_AT, .fp = STACK_AT + 16, .fp_known = true, .is_exact = true,
-	};
-	/* The top word is an address that follows no call. According to its row, the caller's address would be
-	 * stack[7]. */
-	uint64_t stack[9] = { [2] = STACK_AT + 64, [3] = (uint64_t)asm_next, [7] = (uint64_t)asm_root + 1 };
-	const struct vg_frame frame = { .address = pc };
-	struct vg_cached_row *own_row;
+	const uint64_t address = (uint64_t)asm_next - 1;
+	struct vg_found_row found;
 	struct vg_rows rows;
 
 	memory.words_left = UINT64_MAX;
 	modules.moment = snapshot.moment;
 	ck_assert_int_eq(vg_rows_open(&rows, &modules), 0);
-	own_row = vg_rows_get(&rows, pc);
-	stack[0] = same_slot(&rows, own_row) + 1;
-	vg_rows_walk_begin(&rows);
-	ck_assert_ptr_eq(vg_rows_get(&rows, pc), own_row);
-	ck_assert_uint_eq(own_row->row.kind, VG_ROW_NONE);
-
-	memcpy(snapshot.stack, stack, sizeof stack);
-	snapshot.stack_bytes = sizeof stack;
-	ck_assert_int_eq(vg_walk_push(&walk, &frame), 0);
-	ck_assert(vg_step(&rows, own_row, &own_row->row, &snapshot, &state, &walk));
-	ck_assert_uint_eq(own_row->address, stack[0] - 1);
-	ck_assert_uint_eq(own_row->row.kind, VG_ROW_PLAIN);
-	ck_assert_uint_eq(state.pc, (uint64_t)asm_next);
+	for (int full = 1; full >= 0; full--) {
+		rows.new_count = full != 0 ? VG_ROWS_NEW_MAX : 0;
+		rows.decoded = 0;
+		for (int again = 0; again < 2; again++) {
+			ck_assert(vg_rows_get(&rows, address, &found));
+			ck_assert_uint_eq(found.address, address);
+			ck_assert_uint_eq(found.row.kind, VG_ROW_PLAIN);
+			ck_assert_int_eq(vg_rows_return_kind(&rows, &found), VG_RETURN_AFTER_CALL);
+		}
+		ck_assert_uint_eq(rows.decoded, full != 0 ? 2 : 1);
+	}
+	/* A discarded walk leaves nothing in the cache. */
+	vg_rows_walk_discard(&rows);
+	ck_assert(vg_rows_get(&rows, address, &found));
+	ck_assert_uint_eq(rows.decoded, 2);
 	vg_rows_free(&rows);
 }
 END_TEST
@@ -515,7 +489,7 @@ Suite *unwind_suite(void)
 	tcase_add_test(tests, frame_pointer_of_0);
 	tcase_add_test(tests, function_of_a_module_is_not_a_return_address);
 	tcase_add_test(tests, return_to_the_start_of_a_function);
-	tcase_add_test(tests, row_is_replaced_during_a_step);
+	tcase_add_test(tests, more_new_rows_than_are_cached);
 	suite_add_tcase(suite, tests);
 #endif
 	return suite;

@@ -98,7 +98,7 @@ END_TEST
 
 /* ---- the page ---- */
 
-/* Nodes: 0 to 7 the reasons of incomplete stacks, 8 main, 9 work, 10 inner, 11 libx.so, 12 work, 13 inner, 14 0x7f00 */
+/* Nodes: 0 to 8 the reasons of incomplete stacks, 9 main, 10 work, 11 inner, 12 libx.so, 13 work, 14 inner, 15 0x7f00 */
 START_TEST(demo_data)
 {
 	fixture_demo_names(&fixture);
@@ -106,10 +106,10 @@ START_TEST(demo_data)
 	data_write(&(struct vg_view_page){ .exporter = "vignette 0", .weight = VG_WEIGHT_CPU });
 	expect_part("{\"version\":1,\"exporter\":\"vignette 0\",\"title\":\"demo\",\"recorded\":");
 	expect_part("\"weight\":1,\"comparison\":false,\n\"classes\":[\"program\",\"library\",");
-	expect_part("\"parent\":[-1,-1,-1,-1,-1,-1,-1,-1,-1,8,9,10,10,12,1],");
-	expect_part("{\"name\":\"main\",\"tid\":100,\"group\":0,\n\"node\":[11,13],\n\"end\":[2000,1000],\n\"wall\":[2000,1000],\n"
+	expect_part("\"parent\":[-1,-1,-1,-1,-1,-1,-1,-1,-1,-1,9,10,11,11,13,1],");
+	expect_part("{\"name\":\"main\",\"tid\":100,\"group\":0,\n\"node\":[12,14],\n\"end\":[2000,1000],\n\"wall\":[2000,1000],\n"
 		    "\"cpu\":[1000,500],\n\"path\":[-1,-1]}");
-	expect_part("{\"name\":\"worker\",\"tid\":101,\"group\":0,\n\"node\":[14,8],\n\"end\":[2000,2000],");
+	expect_part("{\"name\":\"worker\",\"tid\":101,\"group\":0,\n\"node\":[15,9],\n\"end\":[2000,2000],");
 	expect_part("\"sources\":[]");
 	free(view);
 	fixture_close(&fixture);
@@ -158,8 +158,8 @@ START_TEST(nodes_are_limited)
 	ck_assert_int_eq(vg_frames_build(&frames, &fixture.profile), 0);
 	ck_assert_int_eq(vg_view_nodes_build(&nodes, &frames, 100000), -EFBIG);
 	vg_view_nodes_free(&nodes);
-	ck_assert_int_eq(vg_view_nodes_build(&nodes, &frames, 100008), 0);
-	ck_assert_uint_eq(nodes.parents.count, 100008);
+	ck_assert_int_eq(vg_view_nodes_build(&nodes, &frames, 100009), 0);
+	ck_assert_uint_eq(nodes.parents.count, 100009);
 	vg_view_nodes_free(&nodes);
 	vg_frames_free(&frames);
 	fixture_close(&fixture);

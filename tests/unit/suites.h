@@ -88,6 +88,7 @@
 	each(vgctl) \
 	each(view) \
 	each(waits) \
+	each(walker) \
 	each(weights) \
 	each(workers)
 

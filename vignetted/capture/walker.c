@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 
-/* After SNAPSHOT_LEARN_WALKS walks, a thread's copies shrink to twice what the walks needed, rounded up to a multiple
- * of SNAPSHOT_STEP_BYTES. */
+/* After a thread's first walk, and then after every SNAPSHOT_LEARN_WALKS walks, its copies shrink to twice what these
+ * walks needed, rounded up to a multiple of SNAPSHOT_STEP_BYTES. */
 enum { SNAPSHOT_LEARN_WALKS = 32, SNAPSHOT_STEP_BYTES = 2048 };
 
 /* Walking a copy of this size or more takes long, so the priority is lowered first. */
@@ -117,6 +117,8 @@ static int walk(struct vg_walker *walker)
 	read = !walker->maps_current && (changed || unknown);
 	if (read) {
 		vg_walker_maps_read(walker);
+		/* The first walk may have used up what a sample may read, and this walk replaces it. */
+		walker->memory->words_left = SAMPLE_WORDS_MAX;
 		rc = walk_once(walker);
 		/* If nothing new was loaded, do not read the maps at every sample: a stack without unwind information
 		 * can lead to unknown code every time, and the maps may be long. */

@@ -44,7 +44,8 @@ void vg_walker_round(struct vg_walker *walker);
 void vg_walker_maps_read(struct vg_walker *walker);
 
 /* Begins a sample.  Limits how much unwind information and code all walks of the sample together may read: the process
- * chooses these bytes, and a DWARF expression may be an endless loop. */
+ * chooses these bytes, and a DWARF expression may be an endless loop.  If the sample reads the maps, which happens at
+ * most once a round, it may read as much again. */
 void vg_walker_begin(struct vg_walker *walker);
 
 /* Whether the latest walk reached a stack that was not copied.  A signal handler may run on an alternate stack, and the

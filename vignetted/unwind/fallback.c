@@ -203,9 +203,9 @@ static unw_accessors_t accessors = {
 /* Why libunwind stopped at a frame with unwind information. */
 static enum vg_walk_end end_reason(const struct vg_fallback *fallback)
 {
-	if (!fallback->unsafe && fallback->modules->memory->words_left != 0 && fallback->beyond_copy)
-		return VG_WALK_TRUNCATED;
-	return VG_WALK_BAD_INFO;
+	if (fallback->modules->memory->words_left == 0)
+		return VG_WALK_WORK_LIMIT;
+	return !fallback->unsafe && fallback->beyond_copy ? VG_WALK_TRUNCATED : VG_WALK_BAD_INFO;
 }
 
 static bool registers_get(unw_cursor_t *cursor, struct vg_fallback_end *end)

@@ -14,53 +14,76 @@
 #endif
 enum { ROWS = 1 << VG_UNWIND_ROWS_LOG };
 
-static struct vg_cached_row *row_uncached(struct vg_rows *rows, uint64_t address, uint32_t module,
-					  enum vg_row_kind kind)
-{
-	rows->uncached = (struct vg_cached_row){
-		.address = address, .module = module, .row = { .kind = (uint8_t)kind },
-	};
-	return &rows->uncached;
-}
-
 static bool is_loaded(const struct vg_rows *rows, uint32_t module)
 {
 	return rows->modules->items.items[module].loaded;
 }
 
-/* Adds a row that was just decoded to new_rows.  If new_rows is full, vg_rows_walk_discard() could not drop the row, so
- * the row is not cached.  It is not cached either if reading stopped early. */
-static void row_remember(struct vg_rows *rows, struct vg_cached_row *cached)
+/* Whether what was just read of the module may be kept at this place.  If so, vg_rows_walk_discard() drops it.  It may
+ * not be kept if the list of new rows is full, or if reading stopped early. */
+static bool may_keep(struct vg_rows *rows, uint32_t module, uint32_t place)
 {
-	vg_modules_require_check(rows->modules, cached->module);
+	vg_modules_require_check(rows->modules, module);
 	if (rows->modules->memory->words_left == 0 || rows->new_count == VG_ROWS_NEW_MAX)
-		cached->address = 0;
-	else
-		rows->new_rows[rows->new_count++] = cached;
+		return false;
+	rows->new_places[rows->new_count++] = place;
+	return true;
 }
 
-struct vg_cached_row *vg_rows_get(struct vg_rows *rows, uint64_t address)
+/* The place of a row that is still in the cache, or NULL. */
+static struct vg_cached_row *cached_of(const struct vg_rows *rows, const struct vg_found_row *found)
+{
+	struct vg_cached_row *cached = found->place != VG_NONE ? &rows->cached[found->place] : NULL;
+
+	return cached != NULL && cached->address == found->address && cached->module == found->module ? cached : NULL;
+}
+
+bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *found)
 {
 	const struct vg_code_range *range = vg_modules_find(rows->modules, address);
-	struct vg_cached_row *cached;
+	const struct vg_cached_row *cached;
 	uint64_t hash;
 
 	if (range == NULL)
-		return NULL;
+		return false;
+	*found = (struct vg_found_row){
+		.address = address, .module = range->module, .place = VG_NONE, .row = { .kind = VG_ROW_NONE },
+	};
 	if (range->module == VG_NONE)
-		return row_uncached(rows, address, VG_NONE, VG_ROW_NONE);
+		return true;
 	hash = (address ^ (uint64_t)range->module << 48) * UINT64_C(0x9e3779b97f4a7c15);
-	cached = &rows->cached[hash >> (64 - VG_UNWIND_ROWS_LOG)];
-	if (address != 0 && cached->address == address && cached->module == range->module)
-		return cached;
-	if (!is_loaded(rows, range->module))
-		return row_uncached(rows, address, range->module, VG_ROW_UNLOADED);
+	found->place = (uint32_t)(hash >> (64 - VG_UNWIND_ROWS_LOG));
+	cached = address != 0 ? cached_of(rows, found) : NULL;
+	if (cached != NULL) {
+		found->row = cached->row;
+		return true;
+	}
+	if (!is_loaded(rows, range->module)) {
+		found->row.kind = VG_ROW_UNLOADED;
+		return true;
+	}
 	rows->decoded++;
-	*cached = (struct vg_cached_row){ .address = address, .module = range->module, .row = { .kind = VG_ROW_NONE } };
-	rows->sizes[cached - rows->cached] = 0;
-	vg_cfi_row(rows->modules->memory, &rows->modules->items.items[range->module].image, address, &cached->row);
-	row_remember(rows, cached);
-	return cached;
+	vg_cfi_row(rows->modules->memory, &rows->modules->items.items[range->module].image, address, &found->row);
+	if (address != 0 && may_keep(rows, range->module, found->place))
+		rows->cached[found->place] = (struct vg_cached_row){
+			.address = address, .module = range->module, .row = found->row,
+		};
+	return true;
+}
+
+vg_frame_size vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found)
+{
+	const struct vg_cached_row *cached = cached_of(rows, found);
+
+	return cached != NULL ? cached->size : VG_FRAME_SIZE_VARIES;
+}
+
+void vg_rows_frame_size_set(struct vg_rows *rows, const struct vg_found_row *found, vg_frame_size size)
+{
+	struct vg_cached_row *cached = cached_of(rows, found);
+
+	if (cached != NULL)
+		cached->size = size;
 }
 
 void vg_rows_walk_begin(struct vg_rows *rows)
@@ -74,7 +97,7 @@ void vg_rows_walk_begin(struct vg_rows *rows)
 void vg_rows_walk_discard(struct vg_rows *rows)
 {
 	for (size_t i = 0; i < rows->new_count; i++)
-		rows->new_rows[i]->address = 0;
+		rows->cached[rows->new_places[i]].address = 0;
 	rows->new_count = 0;
 	vg_code_row_cache_clear(rows->code_rows);
 	vg_modules_checks_drop(rows->modules);
@@ -140,35 +163,37 @@ static bool is_after_call(struct vg_memory *memory, uint32_t module, uint64_t pc
 	return vg_code_after_call(memory, pc) || (module == VG_NONE && vg_code_after_call_uncached(memory, pc));
 }
 
-/* What the code shows about the return address cached->address + 1. */
-static enum vg_return_kind return_kind_read(struct vg_rows *rows, const struct vg_cached_row *cached)
+/* What the code shows about the return address found->address + 1. */
+static enum vg_return_kind return_kind_read(struct vg_rows *rows, const struct vg_found_row *found)
 {
 	struct vg_memory *memory = rows->modules->memory;
-	uint64_t pc = cached->address + 1, first, bytes;
+	uint64_t pc = found->address + 1, first, bytes;
 
-	if (is_after_call(memory, cached->module, pc))
+	if (is_after_call(memory, found->module, pc))
 		return VG_RETURN_AFTER_CALL;
-	if (cached->row.kind == VG_ROW_NONE && vg_code_is_sigreturn(memory, pc))
+	if (found->row.kind == VG_ROW_NONE && vg_code_is_sigreturn(memory, pc))
 		return VG_RETURN_SIGRETURN;
-	if (cached->module != VG_NONE &&
-	    vg_cfi_function(memory, &rows->modules->items.items[cached->module].image, pc, &first, &bytes) &&
+	if (found->module != VG_NONE &&
+	    vg_cfi_function(memory, &rows->modules->items.items[found->module].image, pc, &first, &bytes) &&
 	    first == pc)
 		return VG_RETURN_FUNCTION_BEGIN;
 	return vg_code_is_stack_bottom(memory, pc) ? VG_RETURN_STACK_BOTTOM : VG_RETURN_UNKNOWN;
 }
 
-enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, struct vg_cached_row *cached)
+enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, const struct vg_found_row *found)
 {
-	if (cached->return_kind != VG_RETURN_UNREAD)
+	struct vg_cached_row *cached = cached_of(rows, found);
+	enum vg_return_kind kind;
+
+	if (cached != NULL && cached->return_kind != VG_RETURN_UNREAD)
 		return (enum vg_return_kind)cached->return_kind;
-	/* JIT code may be replaced later: do not cache. */
-	if (cached->module == VG_NONE)
-		return return_kind_read(rows, cached);
-	if (!is_loaded(rows, cached->module))
+	if (found->module != VG_NONE && !is_loaded(rows, found->module))
 		return VG_RETURN_UNKNOWN;
-	cached->return_kind = (uint8_t)return_kind_read(rows, cached);
-	row_remember(rows, cached);
-	return (enum vg_return_kind)cached->return_kind;
+	kind = return_kind_read(rows, found);
+	/* JIT code may be replaced later: its rows are not cached. */
+	if (cached != NULL && may_keep(rows, found->module, found->place))
+		cached->return_kind = (uint8_t)kind;
+	return kind;
 }
 
 bool vg_rows_is_after_call(struct vg_rows *rows, uint64_t pc)
@@ -182,14 +207,14 @@ int vg_rows_open(struct vg_rows *rows, struct vg_modules *modules)
 {
 	*rows = (struct vg_rows){
 		.modules = modules,
-		.cached = calloc(ROWS, sizeof *rows->cached), .sizes = calloc(ROWS, sizeof *rows->sizes),
+		.cached = calloc(ROWS, sizeof *rows->cached),
 		.sigreturn = {
 			.kind = VG_ROW_PLAIN, .cfa_base = VG_FROM_SP, .fp_base = VG_FROM_SP, .ra_base = VG_FROM_SP,
 			.cfa_offset = vg_regs_signal_frame.sp, .fp_offset = vg_regs_signal_frame.fp,
 			.ra_offset = vg_regs_signal_frame.pc, .cfa_deref = true, .signal = true,
 		},
 	};
-	if (vg_code_row_cache_open(&rows->code_rows) != 0 || rows->cached == NULL || rows->sizes == NULL)
+	if (vg_code_row_cache_open(&rows->code_rows) != 0 || rows->cached == NULL)
 		return -ENOMEM;
 	return 0;
 }
@@ -198,5 +223,4 @@ void vg_rows_free(struct vg_rows *rows)
 {
 	vg_code_row_cache_free(rows->code_rows);
 	free(rows->cached);
-	free(rows->sizes);
 }

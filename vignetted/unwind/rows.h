@@ -17,11 +17,20 @@ enum vg_return_kind {
 	VG_RETURN_UNKNOWN,           /* none of these */
 };
 
+/* The row for an address. */
+struct vg_found_row {
+	uint64_t address;
+	uint32_t module;             /* index; VG_NONE: JIT code */
+	uint32_t place;              /* index in vg_rows.cached; VG_NONE: the row is not cached */
+	struct vg_row row;
+};
+
 struct vg_cached_row {
 	uint64_t address;            /* 0: empty; address 0 is not cached */
-	uint32_t module;             /* index; VG_NONE only in vg_rows.uncached */
+	uint32_t module;             /* index */
 	uint8_t return_kind;         /* enum vg_return_kind of the return address, address + 1 */
 	struct vg_row row;
+	vg_frame_size size;          /* for rows that need the frame pointer */
 };
 
 /* The number of new rows that one walk can cache. */
@@ -35,11 +44,8 @@ struct vg_rows {
 	struct vg_cached_row *cached; /* owned */
 	struct vg_code_row_cache *code_rows; /* owned; rows of code without unwind information */
 	uint64_t generation;         /* modules->generation when code_rows was filled */
-	vg_frame_size *sizes;        /* owned; frame sizes, by the index in `cached`; for rows that need the
-					frame pointer */
-	struct vg_cached_row *new_rows[VG_ROWS_NEW_MAX]; /* point into `cached`: rows that the latest walk decoded */
+	uint32_t new_places[VG_ROWS_NEW_MAX]; /* indices in `cached`: rows that the latest walk decoded */
 	size_t new_count;
-	struct vg_cached_row uncached; /* the latest row that vg_rows_get() returned and did not cache */
 	uint64_t decoded;            /* statistic: rows that were not in the table */
 	struct vg_row sigreturn;     /* the row of sigreturn code without unwind information */
 	uint64_t jit_frames, jit_frames_with_fp; /* return addresses in JIT code whose rows were found from
@@ -60,8 +66,13 @@ void vg_rows_walk_discard(struct vg_rows *rows);
 /* Drops all rows. */
 void vg_rows_clear(struct vg_rows *rows);
 
-/* The row for an address, valid until the next call.  NULL: no code is known at the address. */
-struct vg_cached_row *vg_rows_get(struct vg_rows *rows, uint64_t address);
+/* Finds the row for an address.  False: no code is known at the address. */
+bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *found);
+
+/* The frame size that was learned for a row, and a new value for it.  A row that is not cached has no frame size: it
+ * counts as varying, and a new value is ignored. */
+vg_frame_size vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found);
+void vg_rows_frame_size_set(struct vg_rows *rows, const struct vg_found_row *found, vg_frame_size size);
 
 /* The range of JIT code that has the address.  NULL: the address is in code of a module, or no code is known there. */
 const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64_t address);
@@ -81,8 +92,8 @@ bool vg_rows_jit_has_fp(const struct vg_rows *rows);
 /* Whether the code at the address switches to another stack at once (vg_code_rows_replaces_stack()). */
 bool vg_rows_replaces_stack(struct vg_rows *rows, uint64_t address);
 
-/* What the code shows about the return address cached->address + 1. */
-enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, struct vg_cached_row *cached);
+/* What the code shows about the return address found->address + 1. */
+enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, const struct vg_found_row *found);
 
 /* Whether a call ends at the address.  Reads JIT code through the cache, too: for scans of many words. */
 bool vg_rows_is_after_call(struct vg_rows *rows, uint64_t pc);

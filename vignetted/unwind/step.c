@@ -8,15 +8,15 @@
 #include "vignetted/unwind/step_row.h"
 
 /* Whether the frame of the row's function has the same size at each call in the function and in its cold parts. */
-static bool frame_is_constant(struct vg_rows *rows, const struct vg_cached_row *cached)
+static bool frame_is_constant(struct vg_rows *rows, const struct vg_found_row *found)
 {
 	struct vg_memory *memory = rows->modules->memory;
-	struct vg_image *image = &rows->modules->items.items[cached->module].image;
+	struct vg_image *image = &rows->modules->items.items[found->module].image;
 	struct vg_code_jump_targets targets, ignored;
 	uint64_t first, bytes;
 
 	/* False for a cold part: it begins in the middle of its function, and sets up no frame. */
-	if (!vg_cfi_function(memory, image, cached->address, &first, &bytes) ||
+	if (!vg_cfi_function(memory, image, found->address, &first, &bytes) ||
 	    !vg_code_begins_frame(memory, first) || !vg_code_frame_is_constant(memory, first, bytes, &targets))
 		return false;
 	for (size_t i = 0; i < targets.count; i++) {
@@ -29,21 +29,24 @@ static bool frame_is_constant(struct vg_rows *rows, const struct vg_cached_row *
 
 /* If the thread's registers are known, learns the frame size of the row's function.  If not, because the thread was
  * waiting, sets the frame pointer from the size that was learned. */
-static void fp_derive(struct vg_rows *rows, const struct vg_cached_row *cached,
+static void fp_derive(struct vg_rows *rows, const struct vg_found_row *found,
 		      const struct vg_snapshot *snapshot, struct vg_frame_state *state)
 {
-	vg_frame_size *size = &rows->sizes[cached - rows->cached];
+	vg_frame_size size = vg_rows_frame_size(rows, found);
 	uint64_t bytes, pc;
 
-	if (snapshot->regs_complete && state->fp_known)
-		vg_frame_size_note(size, state->sp, state->fp);
-	if (snapshot->regs_complete || state->fp_known || !vg_frame_size_known(*size, &bytes))
+	if (snapshot->regs_complete && state->fp_known) {
+		vg_frame_size_note(&size, state->sp, state->fp);
+		vg_rows_frame_size_set(rows, found, size);
+	}
+	if (snapshot->regs_complete || state->fp_known || !vg_frame_size_known(size, &bytes))
 		return;
-	if (!vg_frame_size_proven(*size) && !frame_is_constant(rows, cached)) {
-		*size = VG_FRAME_SIZE_VARIES;
+	if (!vg_frame_size_proven(size) && !frame_is_constant(rows, found)) {
+		vg_rows_frame_size_set(rows, found, VG_FRAME_SIZE_VARIES);
 		return;
 	}
-	vg_frame_size_set_proven(size);
+	vg_frame_size_set_proven(&size);
+	vg_rows_frame_size_set(rows, found, size);
 	state->fp = state->sp + bytes;
 	state->fp_known = vg_snapshot_word(snapshot, state->fp + 8, &pc) != 0 ||
 			  (vg_modules_find(rows->modules, pc - 1) != NULL &&
@@ -140,7 +143,7 @@ static bool step_in_jit(struct vg_rows *rows, const struct vg_snapshot *snapshot
 bool vg_step_by_stack_top(struct vg_rows *rows, const struct vg_snapshot *snapshot, struct vg_frame_state *state,
 			  struct vg_walk *walk)
 {
-	struct vg_cached_row *cached;
+	struct vg_found_row found;
 	uint64_t pc;
 
 	if (vg_snapshot_word(snapshot, state->sp, &pc) != 0) {
@@ -148,8 +151,7 @@ bool vg_step_by_stack_top(struct vg_rows *rows, const struct vg_snapshot *snapsh
 			walk->end = VG_WALK_TRUNCATED;
 		return false;
 	}
-	cached = vg_rows_get(rows, pc - 1);
-	if (cached == NULL || vg_rows_return_kind(rows, cached) != VG_RETURN_AFTER_CALL)
+	if (!vg_rows_get(rows, pc - 1, &found) || vg_rows_return_kind(rows, &found) != VG_RETURN_AFTER_CALL)
 		return false;
 	state->pc = pc;
 	state->sp += 8;
@@ -160,18 +162,16 @@ bool vg_step_by_stack_top(struct vg_rows *rows, const struct vg_snapshot *snapsh
 	return true;
 }
 
-bool vg_step(struct vg_rows *rows, const struct vg_cached_row *cached, const struct vg_row *row,
-	     const struct vg_snapshot *snapshot, struct vg_frame_state *state, struct vg_walk *walk)
+bool vg_step(struct vg_rows *rows, const struct vg_found_row *found, const struct vg_snapshot *snapshot,
+	     struct vg_frame_state *state, struct vg_walk *walk)
 {
-	uint32_t module = cached->module;
-	/* vg_rows_get() below may replace the cached row, so read its kind first. */
-	bool no_unwind_info = row->kind == VG_ROW_NONE;
+	const struct vg_row *row = &found->row;
 
-	if (no_unwind_info)
-		return module == VG_NONE ? step_in_jit(rows, snapshot, state, walk) :
-		       step_without_info(rows, module, snapshot, state, walk);
+	if (row->kind == VG_ROW_NONE)
+		return found->module == VG_NONE ? step_in_jit(rows, snapshot, state, walk) :
+		       step_without_info(rows, found->module, snapshot, state, walk);
 	if (row->cfa_base == VG_FROM_FP)
-		fp_derive(rows, cached, snapshot, state);
+		fp_derive(rows, found, snapshot, state);
 	if (!vg_step_by_row(row, snapshot, state, walk))
 		return false;
 	/* A thread that called address 0 is at address 0 when a signal interrupts it.  So 0 is a valid pc behind a

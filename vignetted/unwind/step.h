@@ -9,10 +9,10 @@
 
 /* One step of a walk: from a frame to its caller. */
 
-/* Moves *state from the walk's last frame to its caller.  `cached` is the cached row for the last frame's address.
- * `row` is the row to apply, which may be another row than cached->row.  False: the walk ends, and walk->end is set. */
-bool vg_step(struct vg_rows *rows, const struct vg_cached_row *cached, const struct vg_row *row,
-	     const struct vg_snapshot *snapshot, struct vg_frame_state *state, struct vg_walk *walk);
+/* Moves *state from the walk's last frame to its caller.  `found` is the row for the last frame's address; the caller
+ * may have replaced found->row.  False: the walk ends, and walk->end is set. */
+bool vg_step(struct vg_rows *rows, const struct vg_found_row *found, const struct vg_snapshot *snapshot,
+	     struct vg_frame_state *state, struct vg_walk *walk);
 
 /* Moves *state to the caller of a frame that has only its return address on the stack.  False: no return address is on
  * top of the stack, or the copy is too short to decide.  If it is too short, walk->end is VG_WALK_TRUNCATED. */

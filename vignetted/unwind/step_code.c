@@ -29,18 +29,18 @@ static bool caller_accept(struct vg_rows *rows, uint32_t module, struct vg_code_
 {
 	bool has_chain = module == VG_NONE && set->how == VG_CODE_FROM_BEGINNING &&
 			 vg_step_fp_leads_on(rows, snapshot, state->sp, state, walk);
-	struct vg_cached_row *cached = vg_rows_get(rows, caller->pc - 1);
 	enum vg_code_verdict verdict;
+	struct vg_found_row found;
 
 	/* The code may have been loaded since the maps were read. */
-	if (cached == NULL) {
+	if (!vg_rows_get(rows, caller->pc - 1, &found)) {
 		walk->range_unknown |= row < set->found.sure_count && vg_code_rows_is_aligned(caller->sp) &&
 				       !vg_modules_is_code(rows->modules, caller->pc - 1);
 		return false;
 	}
-	if (cached->row.signal)      /* the kernel pushed the address of the signal trampoline */
+	if (found.row.signal)        /* the kernel pushed the address of the signal trampoline */
 		return true;
-	switch (vg_rows_return_kind(rows, cached)) {
+	switch (vg_rows_return_kind(rows, &found)) {
 	case VG_RETURN_SIGRETURN:
 		return true;
 	case VG_RETURN_STACK_BOTTOM:
@@ -61,7 +61,7 @@ static bool caller_accept(struct vg_rows *rows, uint32_t module, struct vg_code_
 		       vg_step_fp_leads_on(rows, snapshot, caller->sp - FRAME_RECORD_BYTES, caller, walk);
 	default:
 		/* HotSpot's interpreter and BEAM put a return address on the stack themselves. */
-		if (module != VG_NONE || cached->module != VG_NONE)
+		if (module != VG_NONE || found.module != VG_NONE)
 			return false;
 		if (vg_step_fp_leads_on(rows, snapshot, caller->sp - FRAME_RECORD_BYTES, caller, walk))
 			return true;
@@ -132,13 +132,13 @@ static bool interpreter_find(struct vg_rows *rows, uint64_t address, struct inte
 {
 	const struct vg_code_row_set *set = vg_rows_from_code(rows, VG_NONE, address, VG_CODE_FIRST_RETURN);
 	uint64_t to = set != NULL ? set->found.jump_out : 0;
-	struct vg_cached_row *cached = to != 0 ? vg_rows_get(rows, to) : NULL;
+	struct vg_found_row found;
 
-	if (cached == NULL || cached->module == VG_NONE || cached->row.kind != VG_ROW_PLAIN ||
-	    cached->row.cfa_base != VG_FROM_SP || cached->row.fp_base != VG_FROM_CFA)
+	if (to == 0 || !vg_rows_get(rows, to, &found) || found.module == VG_NONE || found.row.kind != VG_ROW_PLAIN ||
+	    found.row.cfa_base != VG_FROM_SP || found.row.fp_base != VG_FROM_CFA)
 		return false;
-	interpreter->fp_offset = cached->row.fp_offset;
-	return vg_cfi_function(rows->modules->memory, &rows->modules->items.items[cached->module].image, to,
+	interpreter->fp_offset = found.row.fp_offset;
+	return vg_cfi_function(rows->modules->memory, &rows->modules->items.items[found.module].image, to,
 			       &interpreter->first, &interpreter->bytes) && to != interpreter->first;
 }
 

@@ -21,12 +21,12 @@ bool vg_step_fp_leads_on(struct vg_rows *rows, const struct vg_snapshot *snapsho
 	return false;
 }
 
-bool vg_step_is_return_address(struct vg_rows *rows, struct vg_cached_row *cached, const struct vg_snapshot *snapshot,
-			       uint64_t fp, const struct vg_frame_state *caller, struct vg_walk *walk)
+bool vg_step_is_return_address(struct vg_rows *rows, const struct vg_found_row *found,
+			       const struct vg_snapshot *snapshot, uint64_t fp, const struct vg_frame_state *caller, struct vg_walk *walk)
 {
-	if (cached->row.signal)      /* the kernel pushed the address of the signal trampoline */
+	if (found->row.signal)       /* the kernel pushed the address of the signal trampoline */
 		return true;
-	switch (vg_rows_return_kind(rows, cached)) {
+	switch (vg_rows_return_kind(rows, found)) {
 	case VG_RETURN_AFTER_CALL: case VG_RETURN_SIGRETURN:
 		return true;
 	case VG_RETURN_STACK_BOTTOM:
@@ -34,7 +34,7 @@ bool vg_step_is_return_address(struct vg_rows *rows, struct vg_cached_row *cache
 	default:
 		break;
 	}
-	return cached->module == VG_NONE && vg_step_fp_leads_on(rows, snapshot, fp, caller, walk);
+	return found->module == VG_NONE && vg_step_fp_leads_on(rows, snapshot, fp, caller, walk);
 }
 
 bool vg_step_is_root_by_pointer(struct vg_rows *rows, uint32_t module, const struct vg_snapshot *snapshot,
@@ -56,7 +56,7 @@ bool vg_step_by_frame_pointer(struct vg_rows *rows, const struct vg_snapshot *sn
 		.sp = state->fp + 16, .fp_known = true, .fp_from_chain = true,
 		.found = state->fp_guessed ? VG_FOUND_BY_SCAN : VG_FOUND_BY_FRAME_POINTER,
 	};
-	struct vg_cached_row *cached;
+	struct vg_found_row found;
 
 	if (!state->fp_known)
 		return vg_step_fp_missing(state, walk);
@@ -71,8 +71,8 @@ bool vg_step_by_frame_pointer(struct vg_rows *rows, const struct vg_snapshot *sn
 	}
 	/* If no code is known at the return address, go on: the next frame ends the walk and sets range_unknown, so
 	 * that the caller of vg_unwind() reads /proc/PID/maps again. */
-	cached = vg_rows_get(rows, caller.pc - 1);
-	if (cached != NULL && !vg_step_is_return_address(rows, cached, snapshot, state->fp, &caller, walk))
+	if (vg_rows_get(rows, caller.pc - 1, &found) &&
+	    !vg_step_is_return_address(rows, &found, snapshot, state->fp, &caller, walk))
 		return false;
 	*state = caller;
 	return true;

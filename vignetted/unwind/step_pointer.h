@@ -30,7 +30,7 @@ bool vg_step_fp_leads_on(struct vg_rows *rows, const struct vg_snapshot *snapsho
  * well, so there must be a call instruction directly before the address.  JIT code is an exception: HotSpot's
  * interpreter has no call instruction there.  It pushes the return address and jumps.  In JIT code the saved frame
  * pointer must lead to another return address instead. */
-bool vg_step_is_return_address(struct vg_rows *rows, struct vg_cached_row *cached, const struct vg_snapshot *snapshot,
-			       uint64_t fp, const struct vg_frame_state *caller, struct vg_walk *walk);
+bool vg_step_is_return_address(struct vg_rows *rows, const struct vg_found_row *found,
+			       const struct vg_snapshot *snapshot, uint64_t fp, const struct vg_frame_state *caller, struct vg_walk *walk);
 
 #endif

@@ -79,29 +79,28 @@ static bool is_walk_end(struct vg_unwinder *unwinder, const struct vg_row *row, 
 	       walk->end == VG_WALK_TRUNCATED;
 }
 
-/* Finds the row and the frame at the state's address.  NULL: no code is known there. */
-static struct vg_cached_row *frame_find(struct vg_unwinder *unwinder, struct vg_frame_state *state,
-					const struct vg_row **row, struct vg_frame *frame)
+/* Finds the row and the frame at the state's address.  found->row is the row to apply.  False: no code is known
+ * there. */
+static bool frame_find(struct vg_unwinder *unwinder, struct vg_frame_state *state, struct vg_found_row *found,
+		       struct vg_frame *frame)
 {
-	struct vg_cached_row *cached = vg_rows_get(&unwinder->rows, state->pc - (state->is_exact ? 0 : 1));
 	enum vg_return_kind returns;
 
-	if (cached == NULL)
-		return NULL;
-	*row = &cached->row;
-	returns = state->is_exact ? VG_RETURN_AFTER_CALL : vg_rows_return_kind(&unwinder->rows, cached);
-	if (state->is_exact && cached->row.kind == VG_ROW_NONE &&
+	if (!vg_rows_get(&unwinder->rows, state->pc - (state->is_exact ? 0 : 1), found))
+		return false;
+	returns = state->is_exact ? VG_RETURN_AFTER_CALL : vg_rows_return_kind(&unwinder->rows, found);
+	if (state->is_exact && found->row.kind == VG_ROW_NONE &&
 	    vg_code_is_sigreturn(unwinder->rows.modules->memory, state->pc)) {
-		*row = &unwinder->rows.sigreturn;
+		found->row = unwinder->rows.sigreturn;
 	} else if (returns == VG_RETURN_SIGRETURN) {
 		state->is_exact = true;
-		*row = &unwinder->rows.sigreturn;
+		found->row = unwinder->rows.sigreturn;
 	} else if (returns == VG_RETURN_FUNCTION_BEGIN) {
 		state->is_exact = state->is_function_begin = true;
-		return frame_find(unwinder, state, row, frame);
+		return frame_find(unwinder, state, found, frame);
 	}
-	*frame = (struct vg_frame){ state->pc - (state->is_exact ? 0 : 1), cached->module, state->found };
-	return cached;
+	*frame = (struct vg_frame){ state->pc - (state->is_exact ? 0 : 1), found->module, state->found };
+	return true;
 }
 
 /* Continues the walk from the state by rows.  True: the walk has ended.  False: a row needs libunwind. */
@@ -111,12 +110,10 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 	struct vg_memory *memory = unwinder->rows.modules->memory;
 
 	for (;;) {
-		const struct vg_row *row;
-		struct vg_cached_row *cached;
+		struct vg_found_row found;
 		struct vg_frame frame;
 
-		cached = frame_find(unwinder, &state, &row, &frame);
-		if (cached == NULL) {
+		if (!frame_find(unwinder, &state, &found, &frame)) {
 			if (!frame_without_code(unwinder, snapshot, max_frames, &state, walk, rc))
 				return true;
 			continue;
@@ -125,26 +122,26 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 		*rc = vg_walk_push(walk, &frame);
 		if (*rc != 0)
 			return true;
-		if (memory->words_left > 0 && vg_step_needs_fallback(row, snapshot, walk->count == 1))
+		if (memory->words_left > 0 && vg_step_needs_fallback(&found.row, snapshot, walk->count == 1))
 			return false;
 		vg_step_count_stack(snapshot, state.sp, walk);
 		if (memory->words_left == 0) {
-			walk->end = VG_WALK_BAD_INFO;
+			walk->end = VG_WALK_WORK_LIMIT;
 			return true;
 		}
-		if (row->kind == VG_ROW_UNLOADED) {
+		if (found.row.kind == VG_ROW_UNLOADED) {
 			walk->end = VG_WALK_MODULE_UNLOADED;
 			return true;
 		}
-		if (is_walk_end(unwinder, row, snapshot, &state, walk))
+		if (is_walk_end(unwinder, &found.row, snapshot, &state, walk))
 			return true;
 		if (walk->count >= max_frames) {
 			walk->end = VG_WALK_FRAME_LIMIT;
 			return true;
 		}
-		if (!vg_step(&unwinder->rows, cached, row, snapshot, &state, walk)) {
+		if (!vg_step(&unwinder->rows, &found, snapshot, &state, walk)) {
 			if (memory->words_left == 0)
-				walk->end = VG_WALK_BAD_INFO;
+				walk->end = VG_WALK_WORK_LIMIT;
 			walk->range_unknown &= walk->end != VG_WALK_ROOT;
 			return true;
 		}

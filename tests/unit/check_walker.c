@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Walks of stacks that the tests make, in a process whose modules change. The process is this one. */
+#include "tests/unit/suites.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "vignetted/capture/walker.h"
+
+#ifdef __x86_64__
+enum { CODE_BYTES = 4096, STACK_AT = 0x10000, NOPS = 200 };
+
+static struct vg_memory memory;
+static struct vg_modules modules;
+static struct vg_tasks tasks;
+static struct vg_priority priority;
+static struct vg_walker walker;
+
+static void setup(void)
+{
+	ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
+	ck_assert_int_eq(vg_tasks_open(&tasks, getpid()), 0);
+	modules = (struct vg_modules){ .memory = &memory };
+	ck_assert_int_eq(vg_modules_refresh(&modules), 0);
+	walker = (struct vg_walker){
+		.modules = &modules, .memory = &memory, .tasks = &tasks, .priority = &priority, .max_frames = 100,
+	};
+	ck_assert_int_eq(vg_walker_open(&walker), 0);
+	ck_assert_int_eq(vg_snapshot_reserve(&walker.snapshot, VG_SNAPSHOT_MAX_BYTES), 0);
+}
+
+static void teardown(void)
+{
+	vg_walker_close(&walker);
+	vg_modules_free(&modules);
+	vg_tasks_close(&tasks);
+	vg_memory_free(&memory);
+}
+
+/* `asm_return` is the return address of a call in a function with a frame of 24 bytes. */
+__asm__(".text\n"
+	"asm_bottom: .cfi_startproc\n .cfi_undefined rip\n nop\n nop\n .cfi_endproc\n"
+	"asm_calling: .cfi_startproc\n .cfi_def_cfa_offset 24\n call asm_bottom\nasm_return: nop\n .cfi_endproc\n");
+extern const char asm_bottom[], asm_return[];
+
+static const uint64_t stack[] = { (uint64_t)asm_return, 0, 0, (uint64_t)asm_bottom + 1 };
+
+/* Begins a sample of a thread at pc with that stack. */
+static void sample_begin(uint64_t pc)
+{
+	struct vg_snapshot *snapshot = &walker.snapshot;
+
+	vg_walker_round(&walker);
+	vg_walker_begin(&walker);
+	snapshot->moment = (struct vg_moment){ vg_now_ns(), VG_EVIDENCE_MARKS };
+	snapshot->regs_complete = true;
+	snapshot->stack_address = STACK_AT;
+	snapshot->stack_bytes = sizeof stack;
+	memcpy(snapshot->stack, stack, sizeof stack);
+	vg_regs_set(&snapshot->regs, pc, STACK_AT, NULL);
+}
+
+/* The first walk ends at code that was mapped since the maps were read. The second walk, which knows that code, may
+ * read as much as the first one. */
+START_TEST(walk_after_the_maps_were_read_again)
+{
+	unsigned char *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
+	struct vg_task task = { .tid = getpid(), .copy.bytes = CODE_BYTES };
+
+	ck_assert_ptr_ne(code, MAP_FAILED);
+	memset(code, 0x90, NOPS);
+	code[NOPS] = 0xc3;           /* ret */
+	sample_begin((uint64_t)code);
+	memory.words_left = NOPS;    /* as if the first walk had read most of what it may read */
+	ck_assert_int_eq(vg_walker_walk(&walker, &task), 0);
+	ck_assert_uint_eq(walker.maps_reads, 1);
+	ck_assert_str_eq(vg_walk_end_name(walker.walk.end), "complete");
+	ck_assert_uint_eq(walker.walk.count, 3);
+	munmap(code, CODE_BYTES);
+}
+END_TEST
+
+/* A process chooses how much there is to read. The walk says that it stopped for that reason. */
+START_TEST(walk_that_reads_too_much)
+{
+	struct vg_task task = { .tid = getpid(), .copy.bytes = CODE_BYTES };
+
+	sample_begin((uint64_t)asm_return);
+	memory.words_left = 1;
+	ck_assert_int_eq(vg_walker_walk(&walker, &task), 0);
+	ck_assert_str_eq(vg_walk_end_name(walker.walk.end), "work limit");
+}
+END_TEST
+#endif
+
+Suite *walker_suite(void)
+{
+	Suite *suite = suite_create("walker");
+#ifdef __x86_64__
+	TCase *tests = tcase_create("walker");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, walk_after_the_maps_were_read_again);
+	tcase_add_test(tests, walk_that_reads_too_much);
+	suite_add_tcase(suite, tests);
+#endif
+	return suite;
+}
