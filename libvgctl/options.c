@@ -104,12 +104,6 @@ int vg_options_check(const struct vgctl_options *given, struct vgctl_options *op
 				  (unsigned long long)options->max_memory_bytes);
 	if (options->max_threads < 1)
 		return vg_failure(-EINVAL, "vgctl_options: max_threads is 0, not at least 1");
-	if (options->max_modules < 1 || options->max_modules > INT32_MAX)
-		return vg_failure(-EINVAL, "vgctl_options: max_modules is %u, not 1 to %d", options->max_modules,
-				  INT32_MAX);
-	if (options->max_name_bytes < 16 || options->max_name_bytes > 16384)
-		return vg_failure(-EINVAL, "vgctl_options: max_name_bytes is %u, not 16 to 16384",
-				  options->max_name_bytes);
 	if (options->thread > INT32_MAX)
 		return vg_failure(-EINVAL, "vgctl_options: thread is %llu, not 0 or the id of a thread",
 				  (unsigned long long)options->thread);
@@ -131,8 +125,6 @@ void vg_options_begin(const struct vgctl_options *options, struct vg_wire_begin 
 		.stop_always = options->stop_always != 0,
 		.max_memory_bytes = options->max_memory_bytes,
 		.max_threads = options->max_threads,
-		.max_modules = options->max_modules,
-		.max_name_bytes = options->max_name_bytes,
 		.budget_ppm = (uint32_t)(options->budget_percent * 10000),
 		.events_overwrite = options->events_overwrite != 0,
 		.flight_ns = options->flight_s * UINT64_C(1000000000),

@@ -116,10 +116,9 @@ struct vg_wire_begin {
 	uint32_t budget_ppm;         /* budget in millionths; 0: no limit */
 	uint32_t perf_map;           /* 0 or 1 */
 	uint32_t thread_names;       /* 0 or 1 */
-	uint32_t max_threads;        /* 0: the helper's default; also in the next three members */
+	uint32_t max_threads;        /* 0: the helper's default; also in the next member */
 	uint64_t max_memory_bytes;
-	uint32_t max_modules;
-	uint32_t max_name_bytes;
+	uint32_t unused[2];          /* earlier libraries set them */
 	uint32_t stop_always;        /* 0 or 1 */
 	uint32_t events_overwrite;   /* 0 or 1: the host overwrites the oldest records of a full lane */
 	uint64_t flight_ns;          /* the window of a flight recorder; 0: not a flight recorder */

@@ -58,8 +58,6 @@ $CC -O1 -fno-optimize-sibling-calls -o bounds "$SRCDIR/tests/fixtures/bounds.c" 
 mkdir programs
 $CC -O1 -o programs/endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
 $CC -O1 -o programs/changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
-printf '#include <unistd.h>\nstatic volatile long sum; void run(void) { usleep(100); sum++; }\n' >library.c
-$CC -O1 -shared -fPIC -o library.so library.c
 
 # helpers OPTIONS CONDITION KIND...: for each KIND, starts the program `$fixture KIND` and a helper for it.  Each helper
 # must take $samples samples and find a stack with the end $end, and its profile must fulfil the condition.  Then a
@@ -111,33 +109,6 @@ open_files() {
 		wait $helper || fail "ulimit $limit 256: exit status $?: $(cat err)"
 		[ "$(info p.vgp lost.unreadable)" = undefined ] || fail "ulimit $limit 256: lost: $(info p.vgp lost)"
 	done
-	stopped $started
-}
-
-# Modules.  A frame in a module beyond the limit is kept, without its module.
-modules() {
-	mkdir libraries
-	number=0
-	while [ $number -lt 110 ]; do
-		number=$((number + 1))
-		cp "$top/library.so" libraries/a-library-with-a-long-name-$number.so
-	done
-	started said "$top/bounds" libraries libraries/*
-	record 'it.modules >= 30 && it.names_truncated >= 30 && it.modules_over_limit >= 46 && it.samples >= 100' \
-		--max-modules 64 --max-name 20 --rate 999
-	at_most modules 64
-	at_least modules 30
-	at_least modules_over_limit 46
-	at_least names_truncated 30
-	at_least samples 100
-	[ "$(records p.vgp 'it.some((one) => one.kind === "module" && one.name === "a-library-with-a-lon")')" = true ] ||
-		fail "no name was truncated"
-	[ "$(records p.vgp 'it.some((record) => record.kind === "stack" && record.module === null)')" = true ] ||
-		fail "no frame without a module"
-	record 'it.modules >= 100' --rate 999
-	at_least modules 100
-	at_most modules_over_limit 0
-	at_most names_truncated 0
 	stopped $started
 }
 
@@ -254,4 +225,4 @@ changes() {
 	done
 }
 
-side_by_side threads open_files modules functions frames memory endless instructions changing
+side_by_side threads open_files functions frames memory endless instructions changing

@@ -102,6 +102,25 @@ START_TEST(mark_seen_late)
 }
 END_TEST
 
+/* Modules beyond the limit are counted. Their code is known, without a module. */
+START_TEST(more_modules_than_the_limit)
+{
+	struct vg_modules limited = { .memory = &memory, .max = 1 };
+	const struct vg_code_range *range;
+
+	ck_assert_int_eq(vg_modules_refresh(&limited), 0);
+	ck_assert_uint_eq(limited.items.count, 1);
+	ck_assert_uint_ge(limited.excess_max, 1);
+	limited.moment = (struct vg_moment){ .time_ns = UINT64_MAX, .evidence = VG_EVIDENCE_MARKS };
+	range = vg_modules_find(&limited, (uint64_t)limited.items.items[0].image.base);
+	ck_assert(range == NULL || range->module == 0);
+	range = vg_modules_find(&limited, (uint64_t)(uintptr_t)strlen);
+	ck_assert_ptr_nonnull(range);
+	ck_assert_uint_eq(range->module, VG_NONE);
+	vg_modules_free(&limited);
+}
+END_TEST
+
 Suite *modules_suite(void)
 {
 	Suite *suite = suite_create("modules");
@@ -111,6 +130,7 @@ Suite *modules_suite(void)
 	tcase_add_test(tests, more_modules_than_one_batch);
 	tcase_add_test(tests, replaced_module);
 	tcase_add_test(tests, mark_seen_late);
+	tcase_add_test(tests, more_modules_than_the_limit);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -163,6 +163,22 @@ START_TEST(kernel_frames)
 }
 END_TEST
 
+START_TEST(long_names_are_truncated)
+{
+	const struct vg_thread thread = { .tid = 7 };
+	struct vg_profile *profile = &fixture.profile;
+
+	recorder.writer.name_max_bytes = 5;
+	stack_at(MS);                /* names libx.so */
+	ck_assert_int_eq(vg_writer_thread(&recorder.writer, &thread, "worker"), 0);
+	ck_assert_int_eq(vg_writer_thread_name(&recorder.writer, 0, MS, "short"), 0);
+	ck_assert_uint_eq(recorder.writer.names_truncated, 2);
+	profile_read();
+	ck_assert_str_eq(vg_profile_text(profile, profile->modules.items[0].name), "libx.");
+	ck_assert_str_eq(vg_profile_text(profile, profile->threads.items[0].name), "short");
+}
+END_TEST
+
 Suite *recorder_suite(void)
 {
 	Suite *suite = suite_create("recorder");
@@ -173,6 +189,7 @@ Suite *recorder_suite(void)
 	tcase_add_test(tests, module_is_loaded_again);
 	tcase_add_test(tests, module_without_a_stack);
 	tcase_add_test(tests, kernel_frames);
+	tcase_add_test(tests, long_names_are_truncated);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -798,7 +798,6 @@ START_TEST(bounds_reach_the_helper)
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *session;
-	struct recorded recorded;
 	pthread_t thread;
 
 	options.max_memory_bytes = (32 << 20) - 1;
@@ -807,15 +806,12 @@ START_TEST(bounds_reach_the_helper)
 	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
 	options.max_threads = 0;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
-	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
-	options.max_name_bytes = 15;
-	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
 
 	pthread_create(&thread, NULL, waiting_thread, NULL);
 	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
 	options.max_memory_bytes = 32 << 20;
-	options.max_threads = options.max_modules = 1;
-	options.max_name_bytes = 16;
+	options.max_threads = 1;
+	options.unused[0] = options.unused[1] = 1;  /* from a program that was compiled with an earlier header */
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(vgctl_sample(session), 0);
@@ -823,9 +819,6 @@ START_TEST(bounds_reach_the_helper)
 	ck_assert_uint_eq(summary.threads, 1);
 	/* Each sample leaves out the second thread. */
 	ck_assert_uint_ge(summary.lost, 3);
-	recorded_read(&recorded, path);
-	ck_assert_uint_le(recorded.profile.modules.count, 1);
-	recorded_free(&recorded);
 }
 END_TEST
 

@@ -47,11 +47,7 @@ static const struct vg_option forwarded[] = {
 	  .help = "frames of a stack" },
 	{ FORWARDED + 10, "max-threads", VG_OPTION_TEXT, "N", .unit = "a number of threads", .by_default = "16384",
 	  .help = "threads" },
-	{ FORWARDED + 11, "max-modules", VG_OPTION_TEXT, "N", .unit = "a number of modules", .by_default = "16384",
-	  .help = "modules" },
-	{ FORWARDED + 12, "max-name", VG_OPTION_TEXT, "SIZE", .unit = "a number of bytes", .by_default = "1K",
-	  .help = "bytes of a name" },
-	{ FORWARDED + 13, "kernel", VG_OPTION_FLAG, .help = "also record the functions of the kernel" },
+	{ FORWARDED + 11, "kernel", VG_OPTION_FLAG, .help = "also record the functions of the kernel" },
 };
 
 enum { OWN = sizeof own / sizeof *own, COUNT = sizeof forwarded / sizeof *forwarded };

@@ -32,9 +32,6 @@ static const struct vg_option options[] = {
 	  "memory of vignetted", 0 },
 	{ 'f', "max-frames", VG_OPTION_NUMBER, "N", 1, 65536, "frames", "16384", "frames of a stack", 0 },
 	{ 't', "max-threads", VG_OPTION_NUMBER, "N", 1, UINT32_MAX - 1, "threads", "16384", "threads", 0 },
-	{ 'l', "max-modules", VG_OPTION_NUMBER, "N", 1, UINT32_MAX - 1, "modules", "16384", "modules", 0 },
-	{ 'n', "max-name", VG_OPTION_SIZE, "SIZE", VG_NAME_MIN_BYTES, VG_NAME_MAX_BYTES, NULL, "1K",
-	  "bytes of a name", 0 },
 	{ 'q', "quiet", VG_OPTION_FLAG, .help = "show no progress on the terminal" },
 	{ 'F', "status-fd", VG_OPTION_NUMBER, "N", 3, INT32_MAX, "(an open descriptor)", NULL,
 	  "write the progress to it", 0 },
@@ -77,9 +74,7 @@ static int value_set(struct vg_arguments *arguments, const struct vg_option_valu
 	case 's': session->max_file_bytes = number; break;
 	case 'M': session->max_memory_bytes = number; break;
 	case 't': session->max_threads = (uint32_t)number; break;
-	case 'l': session->max_modules = (uint32_t)number; break;
 	case 'F': arguments->status_fd = (int)number; break;
-	case 'n': session->max_name_bytes = (uint32_t)number; break;
 	case 'C': {
 		struct vg_err why;
 		int rc = vg_counters_parse(value->text, session->counters, &why);

@@ -29,8 +29,6 @@ int vg_options_from_wire(struct vg_session_options *options, const struct vg_wir
 		.max_frames = begin->max_frames,
 		.max_memory_bytes = begin->max_memory_bytes,
 		.max_threads = begin->max_threads,
-		.max_modules = begin->max_modules,
-		.max_name_bytes = begin->max_name_bytes,
 		.cpu_mode = begin->cpu_mode != 0,
 		.budget_ppm = begin->budget_ppm,
 		.perf_map = begin->perf_map != 0,
@@ -52,8 +50,6 @@ int vg_options_from_wire(struct vg_session_options *options, const struct vg_wir
 	    begin->perf_map > 1 || begin->thread_names > 1 || begin->stop_always > 1 ||
 	    begin->events_overwrite > 1 || begin->budget_ppm > 1000000 ||
 	    (begin->max_memory_bytes != 0 && begin->max_memory_bytes < VG_MEMORY_MIN_BYTES) ||
-	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_MIN_BYTES) ||
-	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
 	    begin->thread > INT32_MAX ||
 	    options->flight_memory_bytes < VG_FLIGHT_MEMORY_MIN_BYTES ||
 	    begin->flight_ns > VG_WIRE_FLIGHT_MAX_NS || vg_counters_check(begin->counters) != 0 ||

@@ -13,6 +13,9 @@ static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
  * ended: 4 KiB of 64 KiB, 16 MiB of 256 MiB. */
 enum { NAMES_SHARE = 16 };
 
+/* Longer names of modules, threads and JIT code are truncated: a program can have a million names of JIT code. */
+enum { NAME_MAX_BYTES = 1024 };
+
 /* Labels of vg_recording_mark() get ids above those that an event ring can have. */
 enum { REMOTE_LABELS_FIRST = 1 << 30, REMOTE_LABELS_MAX = 1 << 12 };
 
@@ -55,7 +58,7 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 	recording->period_now_ns = options->period_ns;
 	vg_recorder_open(recorder, start->fd, options->max_file_bytes, start->modules);
 	recorder->kernel = start->kernel;
-	recorder->writer.name_max_bytes = start->max_name_bytes;
+	recorder->writer.name_max_bytes = NAME_MAX_BYTES;
 	vg_recorder_memory_limit(recorder, start->max_memory_bytes);
 	vg_counter_set_open(&recording->counter_set, options->counters);
 	vg_flight_recorder_open(recording, start->events);

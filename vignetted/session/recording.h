@@ -17,15 +17,13 @@
 /* Default bounds, and the least bounds with which the helper can work. */
 #define VG_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)
 #define VG_MEMORY_MIN_BYTES (UINT64_C(32) << 20)
-enum { VG_THREADS_DEFAULT = 16384, VG_NAME_DEFAULT_BYTES = 1024, VG_NAME_MIN_BYTES = 16 };
+enum { VG_THREADS_DEFAULT = 16384 };
 
-/* Options of a recording.  The first four members, and stop_always, kernel, events_overwrite and events_fd, concern the
+/* Options of a recording.  The first two members, and stop_always, kernel, events_overwrite and events_fd, concern the
  * whole session: only vg_session_open() and vg_session_start() read them. */
 struct vg_session_options {
-	uint64_t max_memory_bytes;   /* of address space; in the first four members, 0 means the default */
+	uint64_t max_memory_bytes;   /* of address space; in the first two members, 0 means the default */
 	uint32_t max_threads;        /* at a time */
-	uint32_t max_modules;        /* in the whole session */
-	uint32_t max_name_bytes;
 	uint64_t period_ns;          /* the sampling period; 0: samples on demand */
 	uint64_t max_file_bytes;     /* 0: no limit */
 	uint64_t max_duration_ns;    /* 0: no limit */
@@ -50,7 +48,7 @@ struct vg_session_counts {
 	uint64_t process_cpu_ns;     /* of the target */
 	uint64_t helper_cpu_ns, ticks_late, rate_changes, timer_samples, timer_samples_lost, maps_reads, eintr_repaired;
 	uint64_t walks, walks_by_libunwind, rows_decoded, events_dropped;
-	uint64_t threads_over, modules_over; /* the largest excess so far over max_threads and max_modules */
+	uint64_t threads_over, modules_over; /* the largest excess so far over max_threads and VG_MODULES_MAX */
 	uint64_t modules_unindexed;
 	bool unconfined;
 };
@@ -99,7 +97,6 @@ struct vg_recording_start {
 	struct vg_lanes *events;     /* the event ring, or NULL */
 	uint64_t session_begin_ns;   /* CLOCK_MONOTONIC */
 	uint64_t max_memory_bytes;   /* for this recording */
-	uint32_t max_name_bytes;
 };
 
 /* Begins the profile.  The caller has set `index`.  Sets all other members but `number` and counts_at_begin.  Returns 0

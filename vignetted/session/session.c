@@ -37,8 +37,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
 		session->recordings[i].index = i;
 	session->max_memory_bytes = options->max_memory_bytes ?: VG_MEMORY_DEFAULT_BYTES;
-	session->max_name_bytes = options->max_name_bytes ?: VG_NAME_DEFAULT_BYTES;
-	session->modules.max = options->max_modules ?: VG_MODULES_MAX_DEFAULT;
+	session->modules.max = VG_MODULES_MAX;
 	session->stop_always = options->stop_always;
 	session->target.pidfd = -1;
 	/* The command does not run before its recording has begun: serve/launch.h has left it stopped. */
@@ -269,7 +268,6 @@ static int recording_open(struct vg_session *session, struct vg_recording *recor
 		.pid = session->target.pid, .modules = &session->modules, .kernel = &session->kernel,
 		.events = session->events.shared,
 		.session_begin_ns = session->begin_ns, .max_memory_bytes = session->max_memory_bytes / shares,
-		.max_name_bytes = session->max_name_bytes,
 	};
 	int rc = vg_recording_open(recording, &start);
 

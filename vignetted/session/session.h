@@ -58,7 +58,6 @@ struct vg_session {
 	/* Options, and facts that were read before the helper was confined. */
 	char machine[32];            /* the architecture, as in uname(2) */
 	uint64_t max_memory_bytes;   /* of the helper's address space */
-	uint32_t max_name_bytes;     /* of a name in a profile */
 	bool stop_always;            /* no timers: running threads are stopped */
 	bool unconfined;             /* the helper has no seccomp filter; a statistic of profiles */
 

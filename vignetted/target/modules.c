@@ -144,7 +144,7 @@ static uint32_t module_at(struct vg_modules *modules, const struct mapping *head
 			return (uint32_t)i;
 		}
 	}
-	if (modules->items.count >= (modules->max != 0 ? modules->max : VG_MODULES_MAX_DEFAULT)) {
+	if (modules->items.count >= (modules->max != 0 ? modules->max : VG_MODULES_MAX)) {
 		modules->excess++;
 		return VG_NONE;
 	}

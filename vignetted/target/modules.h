@@ -9,7 +9,8 @@
 #include "vignetted/target/memory.h"
 #include "vignetted/target/ranges.h"
 
-enum { VG_MODULES_MAX_DEFAULT = 16384 };
+/* The most modules in one session, including unloaded ones.  A frame in a further module has no module. */
+enum { VG_MODULES_MAX = 16384 };
 
 /* An executable or library that the process has or had loaded in this session. */
 struct vg_process_module {
@@ -69,7 +70,7 @@ struct vg_modules {
 	uint64_t confirm_calls;      /* calls of vg_modules_confirm() */
 	uint32_t searches_left;      /* how many more searches for the module of a mapping this round may make */
 	bool exited;                 /* the process had exited when its maps were last read */
-	size_t max;                  /* set by the caller: the most modules in the whole session; 0: the default */
+	size_t max;                  /* set by the caller: the most modules in the whole session; 0: VG_MODULES_MAX */
 	size_t excess, excess_max;   /* modules beyond `max`: at the latest reading, and the most so far */
 	uint32_t fdes_total;         /* entries in all indices of .eh_frame */
 	size_t file_calls_left;      /* system calls for module files that the current reading may still make */
