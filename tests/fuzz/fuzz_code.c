@@ -70,11 +70,13 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long loc
 /* The range of the code, if it is JIT code, which is read without the cache of pages.  NULL: code of a module. */
 static const struct vg_code_range *jit;
 
+static struct vg_code_space space;
+
 static void rows_search(struct vg_memory *memory, uint64_t address, int how, struct vg_code_rows *found)
 {
 	struct vg_code_reader reader = { .memory = memory, .jit = jit };
 
-	vg_code_rows_find(&reader, address, (enum vg_code_search)how, found);
+	vg_code_rows_find(&space, &reader, address, (enum vg_code_search)how, found);
 }
 
 static enum vg_code_verdict row_verify(struct vg_memory *memory, const uint64_t at[HEAD_WORDS],
@@ -82,7 +84,7 @@ static enum vg_code_verdict row_verify(struct vg_memory *memory, const uint64_t 
 {
 	struct vg_code_reader reader = { .memory = memory, .jit = jit };
 
-	return vg_code_rows_verify(&reader, at[BEGINNING], at[ADDRESS], row);
+	return vg_code_rows_verify(&space, &reader, at[BEGINNING], at[ADDRESS], row);
 }
 
 static struct vg_code_row_set *set_get(struct vg_code_row_cache *cache, struct vg_memory *memory, uint64_t address,
@@ -91,10 +93,10 @@ static struct vg_code_row_set *set_get(struct vg_code_row_cache *cache, struct v
 	return vg_code_row_cache_get(cache, memory, address, (enum vg_code_search)how, jit, 0);
 }
 
-static enum vg_code_verdict set_verify(struct vg_code_row_set *set, struct vg_memory *memory, size_t row,
-				       const uint64_t at[HEAD_WORDS])
+static enum vg_code_verdict set_verify(struct vg_code_row_cache *cache, struct vg_code_row_set *set,
+				       struct vg_memory *memory, size_t row, const uint64_t at[HEAD_WORDS])
 {
-	return vg_code_row_set_verify(set, memory, row, at[RETURN], jit);
+	return vg_code_row_set_verify(cache, set, memory, row, at[RETURN], jit);
 }
 
 /* ---- checks ---- */
@@ -164,16 +166,16 @@ static void verify_check(struct vg_memory *memory, const uint64_t at[HEAD_WORDS]
 	search_end(memory);
 }
 
-static void set_verify_check(struct vg_code_row_set *set, struct vg_memory *memory, size_t row,
-			 const uint64_t at[HEAD_WORDS])
+static void set_verify_check(struct vg_code_row_cache *cache, struct vg_code_row_set *set, struct vg_memory *memory,
+			     size_t row, const uint64_t at[HEAD_WORDS])
 {
 	enum vg_code_verdict verdict;
 
 	search_begin(memory, WORDS_MAX);
-	verdict = set_verify(set, memory, row, at);
+	verdict = set_verify(cache, set, memory, row, at);
 	search_end(memory);
 	/* The verdict is cached. */
-	if (changes_at == 0 && memory->words_left > 0 && verdict != set_verify(set, memory, row, at))
+	if (changes_at == 0 && memory->words_left > 0 && verdict != set_verify(cache, set, memory, row, at))
 		abort();
 }
 
@@ -203,7 +205,7 @@ static void search_check(struct vg_code_row_cache *cache, struct vg_memory *memo
 	if (whole && memory->words_left > 0 && !rows_equal(&set->found, &found))
 		abort();
 	for (size_t i = 0; i < set->found.count; i++)
-		set_verify_check(set, memory, i, at);
+		set_verify_check(cache, set, memory, i, at);
 	if (at[ADDRESS] == 0 || set->address == 0)
 		return;
 	/* A cached result costs nothing. */

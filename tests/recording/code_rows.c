@@ -58,6 +58,7 @@ struct comparison {
 };
 
 static struct vg_memory memory;
+static struct vg_code_space space;
 
 /* ---- comparing ---- */
 
@@ -149,11 +150,11 @@ static void address_compare(struct comparison *all, enum kind kind, uint64_t add
 	enum vg_code_search how;
 
 	for (how = 0; how < VG_CODE_SEARCHES && verdicts[CHECKED] == NO_ROW; how++) {
-		vg_code_rows_find(&reader, bias + address, how, &found[how]);
+		vg_code_rows_find(&space, &reader, bias + address, how, &found[how]);
 		for (size_t i = 0; i < found[how].count; i++) {
 			const struct vg_row *row = &found[how].rows[i];
-			enum vg_code_verdict verified = vg_code_rows_verify(&reader, bias + beginning, bias + address,
-									    row);
+			enum vg_code_verdict verified = vg_code_rows_verify(&space, &reader, bias + beginning,
+									    bias + address, row);
 			enum verdict verdict = row_compare(cfi, row, verified);
 
 			if (verdicts[BEST] == NO_ROW)

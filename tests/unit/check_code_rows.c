@@ -11,6 +11,7 @@
 #ifdef __x86_64__
 static struct vg_memory memory;
 static struct vg_code_reader reader;
+static struct vg_code_space space;
 
 enum { WORDS = 1 << 20 };
 
@@ -96,7 +97,7 @@ START_TEST(rows_from_returns)
 	struct vg_code_rows rows;
 	bool found = false;
 
-	vg_code_rows_find(&reader, (uint64_t)return_cases[_i].at, VG_CODE_ALL_RETURNS, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)return_cases[_i].at, VG_CODE_ALL_RETURNS, &rows);
 	for (size_t i = 0; i < rows.count; i++)
 		found |= is_row(&rows.rows[i], return_cases[_i].cfa_base, return_cases[_i].cfa_offset,
 				return_cases[_i].fp_base, return_cases[_i].fp_offset);
@@ -121,7 +122,7 @@ START_TEST(rows_by_a_saved_stack_pointer)
 {
 	struct vg_code_rows rows;
 
-	vg_code_rows_find(&reader, (uint64_t)saved_cases[_i].at, VG_CODE_FIRST_RETURN, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)saved_cases[_i].at, VG_CODE_FIRST_RETURN, &rows);
 	ck_assert_uint_eq(rows.sure_count, 1);
 	ck_assert(rows.rows[0].cfa_deref);
 	ck_assert_uint_eq(rows.rows[0].cfa_base, saved_cases[_i].cfa_base);
@@ -136,18 +137,18 @@ START_TEST(rows_from_function_starts)
 {
 	struct vg_code_rows rows;
 
-	vg_code_rows_find(&reader, (uint64_t)asm_dies_here, VG_CODE_FROM_BEGINNING, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)asm_dies_here, VG_CODE_FROM_BEGINNING, &rows);
 	ck_assert_uint_ge(rows.count, 1);
 	ck_assert(is_row(&rows.rows[0], VG_FROM_SP, 32, VG_FROM_SP, 16));
 	ck_assert(!rows.stack_replaced);
-	vg_code_rows_find(&reader, (uint64_t)asm_switches_here, VG_CODE_FROM_BEGINNING, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)asm_switches_here, VG_CODE_FROM_BEGINNING, &rows);
 	ck_assert(rows.stack_replaced);
-	vg_code_rows_find(&reader, (uint64_t)asm_saves_sp_here, VG_CODE_FROM_BEGINNING, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)asm_saves_sp_here, VG_CODE_FROM_BEGINNING, &rows);
 	ck_assert_uint_ge(rows.count, 1);
 	ck_assert(rows.rows[0].cfa_deref);
 	ck_assert_int_eq(rows.rows[0].cfa_offset, 24);
 	ck_assert_uint_eq(rows.rows[0].cfa_addend, 8);
-	vg_code_rows_find(&reader, (uint64_t)asm_probes_here, VG_CODE_FROM_BEGINNING, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)asm_probes_here, VG_CODE_FROM_BEGINNING, &rows);
 	ck_assert_uint_ge(rows.count, 1);
 	ck_assert(is_row(&rows.rows[0], VG_FROM_SP, 16 + 40960 + 16, VG_FROM_SAME, 0));
 }
@@ -158,14 +159,14 @@ START_TEST(rows_are_verified)
 	struct vg_row row = { .kind = VG_ROW_PLAIN, .cfa_base = VG_FROM_SP, .cfa_offset = 48, .ra_base = VG_FROM_CFA,
 			      .ra_offset = -8 };
 
-	ck_assert_int_eq(vg_code_rows_verify(&reader, (uint64_t)asm_returns, (uint64_t)asm_returns_here, &row),
+	ck_assert_int_eq(vg_code_rows_verify(&space, &reader, (uint64_t)asm_returns, (uint64_t)asm_returns_here, &row),
 			 VG_CODE_RIGHT);
-	ck_assert_int_eq(vg_code_rows_verify(&reader, (uint64_t)asm_go, (uint64_t)asm_go_here, &row), VG_CODE_RIGHT);
+	ck_assert_int_eq(vg_code_rows_verify(&space, &reader, (uint64_t)asm_go, (uint64_t)asm_go_here, &row), VG_CODE_RIGHT);
 	/* asm_other does not lead to asm_returns_here. */
-	ck_assert_int_eq(vg_code_rows_verify(&reader, (uint64_t)asm_other, (uint64_t)asm_returns_here, &row),
+	ck_assert_int_eq(vg_code_rows_verify(&space, &reader, (uint64_t)asm_other, (uint64_t)asm_returns_here, &row),
 			 VG_CODE_WRONG);
 	row.cfa_offset = 32;
-	ck_assert_int_eq(vg_code_rows_verify(&reader, (uint64_t)asm_returns, (uint64_t)asm_returns_here, &row),
+	ck_assert_int_eq(vg_code_rows_verify(&space, &reader, (uint64_t)asm_returns, (uint64_t)asm_returns_here, &row),
 			 VG_CODE_WRONG);
 }
 END_TEST
@@ -178,7 +179,7 @@ START_TEST(jump_to_a_constant)
 	struct vg_code_rows rows;
 
 	memcpy(code + 2, &to, sizeof to);
-	vg_code_rows_find(&reader, (uint64_t)code, VG_CODE_FIRST_RETURN, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)code, VG_CODE_FIRST_RETURN, &rows);
 	ck_assert_uint_eq(rows.sure_count, 1);
 	ck_assert(is_row(&rows.rows[0], VG_FROM_SP, 16, VG_FROM_SAME, 0));
 }
@@ -220,7 +221,7 @@ START_TEST(words_are_bounded)
 
 	memory.words_left = 0;
 	for (enum vg_code_search how = 0; how < VG_CODE_SEARCHES; how++) {
-		vg_code_rows_find(&reader, (uint64_t)asm_returns, how, &rows);
+		vg_code_rows_find(&space, &reader, (uint64_t)asm_returns, how, &rows);
 		ck_assert_uint_eq(rows.count, 0);
 	}
 }
@@ -264,12 +265,12 @@ START_TEST(searches_are_bounded)
 
 	for (enum vg_code_search how = 0; how < VG_CODE_SEARCHES; how++) {
 		memory.words_left = WORDS;
-		vg_code_rows_find(&reader, here, how, &rows);
+		vg_code_rows_find(&space, &reader, here, how, &rows);
 		ck_assert_uint_le(rows.count, VG_CODE_ROWS_MAX);
 		ck_assert_uint_gt(memory.words_left, WORDS / 2);
 	}
 	memory.words_left = WORDS;
-	vg_code_rows_verify(&reader, (uint64_t)code, here, &row);
+	vg_code_rows_verify(&space, &reader, (uint64_t)code, here, &row);
 	ck_assert_uint_gt(memory.words_left, WORDS / 2);
 	munmap(code, COSTLY_BYTES);
 }
@@ -283,10 +284,10 @@ START_TEST(instructions_use_words)
 	struct vg_code_rows rows;
 
 	code[LONG_PATH] = (char)0xc3;        /* ret */
-	vg_code_rows_find(&reader, (uint64_t)code, VG_CODE_FIRST_RETURN, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)code, VG_CODE_FIRST_RETURN, &rows);
 	ck_assert_uint_eq(rows.count, 1);
 	memory.words_left = LONG_PATH;       /* the page is in the cache */
-	vg_code_rows_find(&reader, (uint64_t)code, VG_CODE_FIRST_RETURN, &rows);
+	vg_code_rows_find(&space, &reader, (uint64_t)code, VG_CODE_FIRST_RETURN, &rows);
 	ck_assert_uint_eq(rows.count, 0);
 	ck_assert_uint_eq(memory.words_left, 0);
 	munmap(code, COSTLY_BYTES);

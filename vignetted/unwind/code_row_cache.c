@@ -11,6 +11,7 @@ enum { SETS_LOG = 11, SETS = 2 << SETS_LOG };
 
 struct vg_code_row_cache {
 	struct vg_code_row_set sets[SETS]; /* two places for each hash value: the latest result, and the one before */
+	struct vg_code_space space;
 };
 
 int vg_code_row_cache_open(struct vg_code_row_cache **cache)
@@ -58,15 +59,16 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 	if (jit != NULL && vg_code_reader_read(&reader, address - sizeof set->around / 2, set->around,
 					  sizeof set->around) != 0)
 		set->address = 0;
-	vg_code_rows_find(&reader, address, how, &set->found);
+	vg_code_rows_find(&cache->space, &reader, address, how, &set->found);
 	/* Reading may have stopped early, with the result that rows are missing.  Do not keep this result. */
 	if (memory->words_left == 0)
 		set->address = 0;
 	return set;
 }
 
-enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_set *set, struct vg_memory *memory, size_t row,
-					    uint64_t pc, const struct vg_code_range *caller_jit)
+enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_cache *cache, struct vg_code_row_set *set,
+					    struct vg_memory *memory, size_t row, uint64_t pc,
+					    const struct vg_code_range *caller_jit)
 {
 	struct vg_code_reader caller, callee;
 	uint64_t beginning;
@@ -81,7 +83,7 @@ enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_set *set, struct 
 		set->verified[row].verdict = VG_CODE_UNDECIDED;
 	else if (set->verified[row].beginning != beginning)
 		set->verified[row].verdict =
-			vg_code_rows_verify(&callee, beginning, set->address, &set->found.rows[row]);
+			vg_code_rows_verify(&cache->space, &callee, beginning, set->address, &set->found.rows[row]);
 	/* Reading may have stopped early.  Do not keep this verdict. */
 	set->verified[row].pc = memory->words_left > 0 ? pc : 0;
 	set->verified[row].beginning = memory->words_left > 0 ? beginning : 0;

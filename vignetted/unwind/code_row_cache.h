@@ -41,8 +41,9 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 /* vg_code_rows_verify() for set->found.rows[row], cached.  The set is of code of a module.  `pc` is the return address
  * that the row gave, and there is a call before it: the paths begin at the called function.  `caller_jit`: the range of
  * JIT code at `pc`; NULL: code of a module.  Undecided if the call does not show the function. */
-enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_set *set, struct vg_memory *memory, size_t row,
-					    uint64_t pc, const struct vg_code_range *caller_jit);
+enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_cache *cache, struct vg_code_row_set *set,
+					    struct vg_memory *memory, size_t row, uint64_t pc,
+					    const struct vg_code_range *caller_jit);
 
 /* Empties the cache.  Call it when modules were loaded or unloaded. */
 void vg_code_row_cache_clear(struct vg_code_row_cache *cache);

@@ -4,39 +4,146 @@
 #include <string.h>
 
 /* Bounds of one search.  In libx264 (Debian 12) 9 % of the addresses get no row with 512 steps and 32 paths, and
- * less than 1 % with these.  A step takes about 0.15 us, as long as reading STEP_WORDS words of memory: the bound of
- * words for one sample bounds the steps, too. */
-enum { STEPS_MAX = 8192, PATHS_MAX = 256, STEP_WORDS = 8 };
+ * less than 1 % with these and VG_CODE_PATHS_MAX.  A step takes about 0.15 us, as long as reading STEP_WORDS words of
+ * memory: the bound of words for one sample bounds the steps, too. */
+enum { STEPS_MAX = 8192, STEP_WORDS = 8 };
 
-/* Sizes of the table of visited instructions, as logarithms.  It is cleared for each search, SEEN_PER_WORD entries
- * in the time in which a word of memory is read.  The small one is for searches that mostly need few steps.  A full
- * table costs repeated steps, which are bounded. */
-enum { SEEN_LOG_SMALL = 9, SEEN_LOG = 13, SEEN_PER_WORD = 8 };
+/* The table of visited instructions is cleared for each search, SEEN_PER_WORD entries in the time in which a word of
+ * memory is read.  The smaller size, a logarithm, is for searches that mostly need few steps.  A full table costs
+ * repeated steps, which are bounded. */
+enum { SEEN_LOG_SMALL = 9, SEEN_PER_WORD = 8 };
 
-struct search {
+/* ---- paths ---- */
+
+/* The paths of one search. */
+struct paths {
 	struct vg_code_reader *reader;
-	struct vg_code_path *paths;  /* PATHS_MAX; the first path_count are not followed yet */
-	size_t path_count;
+	struct vg_code_path *left;   /* not followed yet; VG_CODE_PATHS_MAX at most */
+	size_t count;
 	unsigned int steps;          /* instructions followed */
 	bool incomplete;             /* some paths were not followed to their ends */
-	bool from_beginning;         /* paths lead from a function's beginning to the address */
-	const struct vg_row *wanted; /* NULL, or: paths from the beginning count only if this row is right for them */
-	uint64_t beginning;          /* the latest one that was tried */
-	struct vg_code_path at_jump; /* the state of the first path from the beginning that ended in an indirect jump */
-	bool jumped;                 /* at_jump is set */
-	uint64_t round;              /* the number of beginnings that were tried; entries of other rounds in `seen`
-					do not count */
+	bool tail_calls;             /* paths go on where they jump to a function */
+	uint64_t jump_out;           /* JIT code: the first jump target outside its range, or 0 */
 	/* Hash table of visited instructions.  A second path to one of them is not followed: from there it leads to the
 	 * same return, or to the address with the same stack pointer. */
 	uint64_t *seen;              /* 1 << seen_log */
 	unsigned int seen_log;
-	struct vg_code_rows *found;
-	struct vg_row doubtful[VG_CODE_ROWS_MAX]; /* for example from an indirect jump: it may belong to a switch
-					statement and be no tail call.  rows_join() adds them after the others. */
-	size_t doubtful_count;
+	uint64_t round;              /* entries of other rounds do not count */
+	bool by_stack;               /* paths with different stack pointers count as different */
 };
 
-/* ---- results ---- */
+/* How a path ends.  DEAD: at an instruction that is not known or was visited, at a trap, or after a call that does not
+ * return.  RETURN: where the function's caller runs next, or a function that was called in its place.  JUMP: at a jump
+ * to an address that is not known. */
+enum path_end { PATH_GOES_ON, PATH_ARRIVED, PATH_DEAD, PATH_RETURN, PATH_JUMP };
+
+static struct paths paths_make(struct vg_code_space *space, struct vg_code_reader *reader, unsigned int seen_log)
+{
+	memset(space->seen, 0, sizeof *space->seen << seen_log);
+	vg_memory_words_use(reader->memory, (UINT64_C(1) << seen_log) / SEEN_PER_WORD);
+	return (struct paths){ .reader = reader, .left = space->paths, .seen = space->seen, .seen_log = seen_log };
+}
+
+static void paths_begin(struct paths *paths, uint64_t address)
+{
+	vg_code_path_begin(&paths->left[0], address);
+	paths->count = 1;
+}
+
+/* False: the instruction was visited before.  Addresses of code have 47 bits. */
+static bool first_visit(struct paths *paths, const struct vg_code_path *path)
+{
+	uint64_t entry = path->at ^ paths->round << 48, *seen;
+
+	if (paths->by_stack)
+		entry ^= (uint64_t)path->values[VG_REGISTER_SP].offset << 40;
+	seen = &paths->seen[(entry * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - paths->seen_log)];
+	if (*seen == entry)
+		return false;
+	*seen = entry;
+	return true;
+}
+
+static void path_push(struct paths *paths, const struct vg_code_path *path, uint64_t to)
+{
+	paths->incomplete |= paths->count == VG_CODE_PATHS_MAX;
+	if (paths->count == VG_CODE_PATHS_MAX)
+		return;
+	paths->left[paths->count] = *path;
+	paths->left[paths->count++].at = to;
+}
+
+static void jump_out_note(struct paths *paths, uint64_t to)
+{
+	const struct vg_code_range *jit = paths->reader->jit;
+
+	if (jit != NULL && paths->jump_out == 0 && (to < jit->start || to >= jit->end))
+		paths->jump_out = to;
+}
+
+/* Returns of setjmp() and computed gotos also lead to such instructions, whose addresses are rarely multiples of 16. */
+enum { FUNCTION_ALIGN = 16 };
+
+/* Follows one instruction. */
+static enum path_end path_step(struct paths *paths, struct vg_code_path *path, bool is_first)
+{
+	const unsigned char *code;
+	size_t bytes = vg_code_reader_get(paths->reader, path->at, VG_INSTRUCTION_MAX_BYTES, &code);
+	struct vg_instruction instruction;
+
+	if (!vg_memory_words_use(paths->reader->memory, STEP_WORDS) ||
+	    !vg_instruction_read(&instruction, code, bytes)) {
+		paths->incomplete = true;
+		return PATH_DEAD;
+	}
+	/* The first instruction of another function.  After a jump this is a tail call, with the return address on top
+	 * of the stack.  Without a jump, the path went on after a call that does not return. */
+	if (!is_first && path->at % FUNCTION_ALIGN == 0 && vg_instruction_begins_function(code, bytes) &&
+	    !(path->after_jump && paths->tail_calls)) {
+		paths->incomplete = true;
+		return path->after_jump ? PATH_RETURN : PATH_DEAD;
+	}
+	if (vg_code_path_pops_return(path, &instruction))
+		return PATH_RETURN;
+	if (!vg_code_path_apply(path, &instruction)) {
+		bool is_jump = instruction.flow == VG_FLOW_JUMP_MEMORY || instruction.flow == VG_FLOW_JUMP_REGISTER;
+
+		/* A return with words on the stack jumps to an address that the path has pushed. */
+		paths->incomplete |= is_jump || (instruction.flow == VG_FLOW_RETURN && vg_code_path_has_frame(path));
+		return is_jump ? PATH_JUMP : instruction.flow == VG_FLOW_RETURN ? PATH_RETURN : PATH_DEAD;
+	}
+	if (instruction.flow == VG_FLOW_BRANCH)
+		path_push(paths, path, path->at + (uint64_t)instruction.distance);
+	if (instruction.flow == VG_FLOW_JUMP || instruction.flow == VG_FLOW_JUMP_REGISTER)
+		jump_out_note(paths, path->at);
+	return PATH_GOES_ON;
+}
+
+/* Follows a path that began at `beginning` until it ends, or arrives at the address. */
+static enum path_end path_follow(struct paths *paths, struct vg_code_path *path, uint64_t beginning, uint64_t address,
+				 unsigned int steps_max)
+{
+	enum path_end end = PATH_GOES_ON;
+
+	while (end == PATH_GOES_ON) {
+		if (path->at == address)
+			return PATH_ARRIVED;
+		if (paths->steps++ >= steps_max || !first_visit(paths, path))
+			return PATH_DEAD;
+		end = path_step(paths, path, path->at == beginning);
+	}
+	return end;
+}
+
+/* ---- rows ---- */
+
+/* The rows of one search.  Doubtful rows come last: one from an indirect jump may belong to a switch statement and be no
+ * tail call. */
+struct row_list {
+	struct vg_code_rows *found;  /* gets the others at once */
+	struct vg_row doubtful[VG_CODE_ROWS_MAX];
+	size_t doubtful_count;
+};
 
 static bool is_same_cfa(const struct vg_row *a, const struct vg_row *b)
 {
@@ -55,189 +162,89 @@ static void row_push(const struct vg_row *row, struct vg_row *rows, size_t *coun
 		rows[(*count)++] = *row;
 }
 
-static void row_add(struct search *search, const struct vg_row *row, bool doubtful)
+static void row_add(struct row_list *list, const struct vg_row *row, bool doubtful)
 {
 	if (doubtful)
-		row_push(row, search->doubtful, &search->doubtful_count);
+		row_push(row, list->doubtful, &list->doubtful_count);
 	else
-		row_push(row, search->found->rows, &search->found->count);
+		row_push(row, list->found->rows, &list->found->count);
 }
 
-static void rows_join(struct search *search)
+static void rows_join(struct row_list *list)
 {
-	struct vg_code_rows *found = search->found;
-
-	found->sure_count = found->count;
-	for (size_t i = 0; i < search->doubtful_count; i++)
-		row_push(&search->doubtful[i], found->rows, &found->count);
+	list->found->sure_count = list->found->count;
+	for (size_t i = 0; i < list->doubtful_count; i++)
+		row_push(&list->doubtful[i], list->found->rows, &list->found->count);
 }
 
-/* Adds the row of a path that ends at an instruction after which the function's caller may run. */
-static void row_add_at_return(struct search *search, const struct vg_code_path *path, bool doubtful)
+/* ---- from the address to a return ---- */
+
+/* No path arrives here. */
+static const uint64_t NOWHERE = UINT64_MAX;
+
+static void rows_from_returns(struct paths *paths, uint64_t address, size_t most, struct vg_code_rows *found)
 {
-	struct vg_row row;
-	bool path_doubtful;
+	struct row_list list = { .found = found };
 
-	if (!search->from_beginning && vg_code_path_row_at_begin(path, &row, &path_doubtful))
-		row_add(search, &row, doubtful || path_doubtful);
-}
+	paths_begin(paths, address);
+	while (paths->count > 0 && paths->steps < STEPS_MAX && found->count < most) {
+		struct vg_code_path path = paths->left[--paths->count];
+		enum path_end end = path_follow(paths, &path, address, NOWHERE, STEPS_MAX);
+		bool doubtful;
+		struct vg_row row;
 
-/* ---- paths ---- */
-
-static void seen_clear(struct search *search)
-{
-	memset(search->seen, 0, sizeof *search->seen << search->seen_log);
-	vg_memory_words_use(search->reader->memory, (UINT64_C(1) << search->seen_log) / SEEN_PER_WORD);
-}
-
-/* False: the instruction was visited before.  If one row is wanted, paths with other stack pointers are followed, too.
- * Addresses of code have 47 bits. */
-static bool first_visit(struct search *search, const struct vg_code_path *path)
-{
-	uint64_t entry = path->at ^ search->round << 48, *seen;
-
-	if (search->wanted != NULL)
-		entry ^= (uint64_t)path->values[VG_REGISTER_SP].offset << 40;
-	seen = &search->seen[(entry * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - search->seen_log)];
-	if (*seen == entry)
-		return false;
-	*seen = entry;
-	return true;
-}
-
-static void path_push(struct search *search, const struct vg_code_path *path, uint64_t to)
-{
-	search->incomplete |= search->path_count == PATHS_MAX;
-	if (search->path_count == PATHS_MAX)
-		return;
-	search->paths[search->path_count] = *path;
-	search->paths[search->path_count++].at = to;
-}
-
-static void jump_out_note(struct search *search, uint64_t to)
-{
-	const struct vg_code_range *jit = search->reader->jit;
-
-	if (jit != NULL && search->found != NULL && search->found->jump_out == 0 && (to < jit->start || to >= jit->end))
-		search->found->jump_out = to;
-}
-
-/* The path has come to the first instruction of a function.  Returns whether it goes on.
- *
- * After a jump: it is a tail call.  A path from the beginning goes on, because the address may be there.  Another path
- * ends, with the return address on top of the stack.
- * Without a jump: the path went on after a call that does not return.  It ends. */
-static bool path_enters_function(struct search *search, const struct vg_code_path *path)
-{
-	if (path->after_jump && search->from_beginning)
-		return true;
-	if (path->after_jump)
-		row_add_at_return(search, path, false);
-	search->incomplete = true;
-	return false;
-}
-
-/* Returns of setjmp() and computed gotos also lead to such instructions, whose addresses are rarely multiples of 16. */
-enum { FUNCTION_ALIGN = 16 };
-
-/* Follows one instruction.  False: the path ends. */
-static bool path_step(struct search *search, struct vg_code_path *path, bool is_first)
-{
-	const unsigned char *code;
-	size_t bytes = vg_code_reader_get(search->reader, path->at, VG_INSTRUCTION_MAX_BYTES, &code);
-	struct vg_instruction instruction;
-
-	if (!vg_memory_words_use(search->reader->memory, STEP_WORDS) ||
-	    !vg_instruction_read(&instruction, code, bytes)) {
-		search->incomplete = true;
-		return false;
+		if ((end == PATH_RETURN || end == PATH_JUMP) && vg_code_path_row_at_begin(&path, &row, &doubtful))
+			row_add(&list, &row, doubtful || end == PATH_JUMP);
 	}
-	if (!is_first && path->at % FUNCTION_ALIGN == 0 && vg_instruction_begins_function(code, bytes) &&
-	    !path_enters_function(search, path))
-		return false;
-	if (vg_code_path_pops_return(path, &instruction)) {
-		row_add_at_return(search, path, false);
-		return false;
-	}
-	if (!vg_code_path_apply(path, &instruction)) {
-		bool is_jump = instruction.flow == VG_FLOW_JUMP_MEMORY || instruction.flow == VG_FLOW_JUMP_REGISTER;
+	rows_join(&list);
+}
 
-		if (is_jump && search->from_beginning && !search->jumped && vg_code_path_has_frame(path)) {
-			search->at_jump = *path;
-			search->jumped = true;
+/* ---- from the beginning of the function to the address ---- */
+
+/* What a search from one beginning found. */
+struct arrival {
+	bool arrived;
+	struct vg_code_path path;    /* at the address, if a path arrived */
+	bool jumped;
+	struct vg_code_path at_jump; /* the first path that ended in an indirect jump, with a frame */
+};
+
+/* Whether a path leads from the beginning to the address, within `most` steps.  If `wanted` is not NULL, only a path for
+ * which this row is right counts. */
+static void path_from_beginning(struct paths *paths, uint64_t beginning, uint64_t address, unsigned int most,
+				const struct vg_row *wanted, struct arrival *arrival)
+{
+	unsigned int steps_max = paths->steps + most;
+
+	arrival->arrived = arrival->jumped = false;
+	paths->round++;
+	paths->by_stack = wanted != NULL;
+	paths->incomplete = false;
+	paths_begin(paths, beginning);
+	while (!arrival->arrived && paths->count > 0 && paths->steps < steps_max) {
+		struct vg_code_path *path = &arrival->path;
+		enum path_end end;
+
+		*path = paths->left[--paths->count];
+		end = path_follow(paths, path, beginning, address, steps_max);
+		arrival->arrived = end == PATH_ARRIVED &&
+				   (wanted == NULL || vg_code_path_verify(path, wanted) == VG_CODE_RIGHT);
+		if (end == PATH_JUMP && !arrival->jumped && vg_code_path_has_frame(path)) {
+			arrival->at_jump = *path;
+			arrival->jumped = true;
 		}
-		/* A return with words on the stack jumps to an address that the path has pushed. */
-		search->incomplete |= is_jump || (instruction.flow == VG_FLOW_RETURN && vg_code_path_has_frame(path));
-		if (is_jump || instruction.flow == VG_FLOW_RETURN)
-			row_add_at_return(search, path, is_jump);
-		return false;
 	}
-	if (instruction.flow == VG_FLOW_BRANCH)
-		path_push(search, path, path->at + (uint64_t)instruction.distance);
-	if (instruction.flow == VG_FLOW_JUMP || instruction.flow == VG_FLOW_JUMP_REGISTER)
-		jump_out_note(search, path->at);
-	return true;
-}
-
-static void rows_from_returns(struct search *search, uint64_t address, size_t most)
-{
-	struct vg_code_path path;
-
-	vg_code_path_begin(&search->paths[0], address);
-	search->path_count = 1;
-	while (search->path_count > 0 && search->steps < STEPS_MAX && search->found->count < most) {
-		path = search->paths[--search->path_count];
-		while (search->steps++ < STEPS_MAX && first_visit(search, &path) &&
-		       path_step(search, &path, search->steps == 1))
-			;
-	}
-	rows_join(search);
-}
-
-/* ---- from the beginning of the function ---- */
-
-/* Follows a path until it comes to the address.  False: it ends before. */
-static bool path_follow(struct search *search, uint64_t address, unsigned int steps_max, struct vg_code_path *path)
-{
-	uint64_t beginning = search->beginning;
-
-	while (path->at != address) {
-		if (search->steps++ >= steps_max || !first_visit(search, path) ||
-		    !path_step(search, path, path->at == beginning))
-			return false;
-	}
-	return search->wanted == NULL || vg_code_path_verify(path, search->wanted) == VG_CODE_RIGHT;
-}
-
-/* Whether a path leads from the beginning to the address, within `most` steps.  If so, *there is the state of the
- * path at the address. */
-static bool path_from_beginning(struct search *search, uint64_t beginning, uint64_t address, unsigned int most,
-				struct vg_code_path *there)
-{
-	unsigned int steps_max = search->steps + most;
-
-	search->round++;
-	search->beginning = beginning;
-	vg_code_path_begin(&search->paths[0], beginning);
-	search->path_count = 1;
-	search->incomplete = false;
-	while (search->path_count > 0 && search->steps < steps_max) {
-		*there = search->paths[--search->path_count];
-		if (path_follow(search, address, steps_max, there))
-			return true;
-	}
-	search->incomplete |= search->steps >= steps_max;
-	return false;
+	paths->incomplete |= !arrival->arrived && paths->steps >= steps_max;
 }
 
 /* In a function that makes a call, the distance from the stack pointer to the CFA is aligned.  In a leaf function
  * this is no evidence, so the row is only put last. */
-static void row_add_from_beginning(struct search *search, const struct vg_code_path *there)
+static void row_add_from_beginning(struct row_list *list, const struct vg_code_path *there)
 {
 	struct vg_row row;
 
 	if (vg_code_path_row_at_end(there, &row) && (row.cfa_base != VG_FROM_SP || row.cfa_deref || row.cfa_offset > 0))
-		row_add(search, &row, row.cfa_base == VG_FROM_SP && !row.cfa_deref &&
+		row_add(list, &row, row.cfa_base == VG_FROM_SP && !row.cfa_deref &&
 			!vg_code_rows_is_aligned((uint64_t)row.cfa_offset));
 }
 
@@ -246,84 +253,77 @@ static void row_add_from_beginning(struct search *search, const struct vg_code_p
 enum { BACK_BYTES = 16 * 1024, BACK_STEPS_MAX = 16 * 1024, BACK_STEPS_EACH = 1024, BACK_STEPS_MORE = 2048 };
 
 /* Tries every address where a function may begin, the nearest first. */
-static void rows_from_beginnings(struct search *search, uint64_t address)
+static void rows_from_beginnings(struct paths *paths, uint64_t address, struct vg_code_rows *found)
 {
-	struct vg_code_rows *found = search->found;
+	struct row_list list = { .found = found };
 	unsigned char code[BACK_BYTES];
-	struct vg_code_path there;
 	size_t bytes = sizeof code;
 	unsigned int steps_max = BACK_STEPS_MAX;
-	struct vg_row row;
 	bool likely_seen = false;    /* a likely beginning led to the address */
+	bool is_jit = paths->reader->jit != NULL;
+	struct arrival arrival;
+	struct vg_row row;
 
-	search->from_beginning = true;
+	paths->tail_calls = true;
 	while (bytes > VG_BEFORE_BYTES &&
-	       vg_code_reader_read(search->reader, address - bytes, code + sizeof code - bytes, bytes) != 0)
+	       vg_code_reader_read(paths->reader, address - bytes, code + sizeof code - bytes, bytes) != 0)
 		bytes /= 2;
 	for (size_t back = 1; back + VG_BEFORE_BYTES < bytes && found->count < VG_CODE_ROWS_MAX &&
-	     search->steps < steps_max; back++) {
+	     paths->steps < steps_max; back++) {
 		const unsigned char *at = code + sizeof code - back;
 		bool is_likely = vg_instruction_is_likely_beginning(at, address - back);
 
-		if (!is_likely && (search->reader->jit != NULL ||
-				   !vg_instruction_is_possible_beginning(at, address - back)))
+		if (!is_likely && (is_jit || !vg_instruction_is_possible_beginning(at, address - back)))
 			continue;
-		search->jumped = false;
-		if (!path_from_beginning(search, address - back, address, BACK_STEPS_EACH, &there)) {
+		path_from_beginning(paths, address - back, address, BACK_STEPS_EACH, NULL, &arrival);
+		if (!arrival.arrived) {
 			/* All targets of an indirect jump have the frame that the jump has. */
-			if (is_likely && search->jumped && search->reader->jit == NULL &&
-			    vg_code_path_row_at_end(&search->at_jump, &row))
-				row_add(search, &row, true);
+			if (is_likely && arrival.jumped && !is_jit && vg_code_path_row_at_end(&arrival.at_jump, &row))
+				row_add(&list, &row, true);
 			continue;
 		}
-		row_add_from_beginning(search, &there);
+		row_add_from_beginning(&list, &arrival.path);
 		if (is_likely && !likely_seen)
-			found->stack_replaced = there.stack_replaced;
+			found->stack_replaced = arrival.path.stack_replaced;
 		likely_seen |= is_likely;
-		if (is_likely && found->count > 0 && steps_max > search->steps + BACK_STEPS_MORE)
-			steps_max = search->steps + BACK_STEPS_MORE;
+		if (is_likely && found->count > 0 && steps_max > paths->steps + BACK_STEPS_MORE)
+			steps_max = paths->steps + BACK_STEPS_MORE;
 	}
-	rows_join(search);
+	rows_join(&list);
 }
 
-void vg_code_rows_find(struct vg_code_reader *reader, uint64_t address, enum vg_code_search how,
-		       struct vg_code_rows *found)
+void vg_code_rows_find(struct vg_code_space *space, struct vg_code_reader *reader, uint64_t address,
+		       enum vg_code_search how, struct vg_code_rows *found)
 {
-	struct vg_code_path paths[PATHS_MAX];
-	uint64_t seen[1 << SEEN_LOG];
-	struct search search = {
-		.reader = reader, .paths = paths, .found = found, .seen = seen,
-		.seen_log = how == VG_CODE_FIRST_RETURN ? SEEN_LOG_SMALL : SEEN_LOG,
-	};
+	struct paths paths = paths_make(space, reader,
+					how == VG_CODE_FIRST_RETURN ? SEEN_LOG_SMALL : VG_CODE_SEEN_LOG);
 
 	*found = (struct vg_code_rows){ 0 };
-	seen_clear(&search);
 	if (how == VG_CODE_FROM_BEGINNING)
-		rows_from_beginnings(&search, address);
+		rows_from_beginnings(&paths, address, found);
 	else
-		rows_from_returns(&search, address, how == VG_CODE_FIRST_RETURN ? 1 : VG_CODE_ROWS_MAX);
+		rows_from_returns(&paths, address, how == VG_CODE_FIRST_RETURN ? 1 : VG_CODE_ROWS_MAX, found);
+	found->jump_out = paths.jump_out;
 }
 
-enum vg_code_verdict vg_code_rows_verify(struct vg_code_reader *reader, uint64_t beginning, uint64_t address,
-					 const struct vg_row *row)
+enum vg_code_verdict vg_code_rows_verify(struct vg_code_space *space, struct vg_code_reader *reader,
+					 uint64_t beginning, uint64_t address, const struct vg_row *row)
 {
-	struct vg_code_path paths[PATHS_MAX], there;
-	uint64_t seen[1 << SEEN_LOG_SMALL];
-	struct search search = {
-		.reader = reader, .paths = paths, .from_beginning = true, .seen = seen, .seen_log = SEEN_LOG_SMALL,
-	};
+	struct paths paths = paths_make(space, reader, SEEN_LOG_SMALL);
 	enum vg_code_verdict verdict;
+	struct arrival arrival;
 
-	seen_clear(&search);
-	if (!path_from_beginning(&search, beginning, address, STEPS_MAX, &there))
-		return search.incomplete ? VG_CODE_UNDECIDED : VG_CODE_WRONG;
-	verdict = vg_code_path_verify(&there, row);
+	paths.tail_calls = true;
+	path_from_beginning(&paths, beginning, address, STEPS_MAX, NULL, &arrival);
+	if (!arrival.arrived)
+		return paths.incomplete ? VG_CODE_UNDECIDED : VG_CODE_WRONG;
+	verdict = vg_code_path_verify(&arrival.path, row);
 	if (verdict != VG_CODE_WRONG)
 		return verdict;
 	/* That path may have gone on after a call that does not return.  If the second search is incomplete, the row
 	 * counts as wrong: a path that contradicts it is known.  (As undecided, 0.2 % of libc's rows are wrong.) */
-	search.wanted = row;
-	return path_from_beginning(&search, beginning, address, STEPS_MAX, &there) ? VG_CODE_RIGHT : VG_CODE_WRONG;
+	path_from_beginning(&paths, beginning, address, STEPS_MAX, row, &arrival);
+	return arrival.arrived ? VG_CODE_RIGHT : VG_CODE_WRONG;
 }
 
 /* The code that switches stacks in BEAM has 12 instructions. */

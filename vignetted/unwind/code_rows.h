@@ -34,15 +34,23 @@ struct vg_code_rows {
 					stacks; the caller is on another stack */
 };
 
+/* Memory for a search, of any contents.  It is not on the stack, because the helper inherits the limit of stacks
+ * (RLIMIT_STACK), which may be small. */
+enum { VG_CODE_PATHS_MAX = 256, VG_CODE_SEEN_LOG = 13 };
+struct vg_code_space {
+	struct vg_code_path paths[VG_CODE_PATHS_MAX];
+	uint64_t seen[1 << VG_CODE_SEEN_LOG];
+};
+
 /* Finds the rows of an address.  In JIT code, which has data between its functions, VG_CODE_FROM_BEGINNING considers
  * only likely beginnings. */
-void vg_code_rows_find(struct vg_code_reader *reader, uint64_t address, enum vg_code_search how,
-		       struct vg_code_rows *found);
+void vg_code_rows_find(struct vg_code_space *space, struct vg_code_reader *reader, uint64_t address,
+		       enum vg_code_search how, struct vg_code_rows *found);
 
 /* Whether a row is right for `address`, if `beginning` is the address of the function's first instruction.  Follows the
  * paths from `beginning` to `address`. */
-enum vg_code_verdict vg_code_rows_verify(struct vg_code_reader *reader, uint64_t beginning, uint64_t address,
-					 const struct vg_row *row);
+enum vg_code_verdict vg_code_rows_verify(struct vg_code_space *space, struct vg_code_reader *reader,
+					 uint64_t beginning, uint64_t address, const struct vg_row *row);
 
 /* Whether the code at the address switches to another stack before its first call, branch or return. */
 bool vg_code_rows_replaces_stack(struct vg_code_reader *reader, uint64_t address);

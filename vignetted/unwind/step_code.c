@@ -53,7 +53,7 @@ static bool caller_accept(struct vg_rows *rows, uint32_t module, struct vg_code_
 	case VG_RETURN_AFTER_CALL:
 		/* Calls in JIT code often lead to stubs, which do not show the function. */
 		verdict = module == VG_NONE ? VG_CODE_UNDECIDED :
-			  vg_code_row_set_verify(set, rows->modules->memory, row, caller->pc,
+			  vg_code_row_set_verify(rows->code_rows, set, rows->modules->memory, row, caller->pc,
 						 vg_rows_jit_range(rows, caller->pc - 1));
 		if (verdict != VG_CODE_UNDECIDED || is_believed(set, row, module, caller->sp, has_chain))
 			return verdict != VG_CODE_WRONG;
