@@ -102,9 +102,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/unwind/rows.c vignetted/unwind/rows.h \
 	vignetted/unwind/snapshot.c vignetted/unwind/snapshot.h \
 	vignetted/unwind/step.c vignetted/unwind/step.h \
-	vignetted/unwind/step_code.c vignetted/unwind/step_code.h \
-	vignetted/unwind/step_pointer.c vignetted/unwind/step_pointer.h \
-	vignetted/unwind/step_row.c vignetted/unwind/step_row.h \
 	vignetted/unwind/unwind.c vignetted/unwind/unwind.h \
 	vignetted/unwind/walk.c vignetted/unwind/walk.h
 vignetted_vignetted_SOURCES = vignetted/main.c

@@ -7,7 +7,7 @@
 #include "vignetted/unwind/snapshot.h"
 #include "vignetted/unwind/walk.h"
 
-/* One step of a walk: from a frame to its caller. */
+/* One step of a walk: from a frame to its caller.  Steps are made by a row, by the frame pointer, or by instructions. */
 
 /* Moves *state from the walk's last frame to its caller.  `found` is the row for the last frame's address; the caller
  * may have replaced found->row.  False: the walk ends, and walk->end is set. */
@@ -18,5 +18,21 @@ bool vg_step(struct vg_rows *rows, const struct vg_found_row *found, const struc
  * top of the stack, or the copy is too short to decide.  If it is too short, walk->end is VG_WALK_TRUNCATED. */
 bool vg_step_by_stack_top(struct vg_rows *rows, const struct vg_snapshot *snapshot, struct vg_frame_state *state,
 			  struct vg_walk *walk);
+
+/* Whether the step needs libunwind: the row is VG_ROW_COMPLEX, or the return address is in a register that the walk
+ * does not know.  `is_first`: the frame is the leaf frame. */
+bool vg_step_needs_fallback(const struct vg_row *row, const struct vg_snapshot *snapshot, bool is_first);
+
+/* Few functions have larger frames. */
+enum { VG_ROOT_SCAN_BYTES = 2048 };
+
+/* Whether the frame is the root frame: there is no return address in the `bytes` above sp, or up to the stack's end.
+ * Always sets walk->end: to VG_WALK_ROOT if true, to VG_WALK_TRUNCATED if the copy is too short to decide, and else to
+ * VG_WALK_NO_INFO or VG_WALK_BAD_INFO. */
+bool vg_step_is_root(struct vg_rows *rows, const struct vg_snapshot *snapshot, uint64_t sp, uint64_t bytes,
+		     struct vg_walk *walk);
+
+/* Counts the copied stack up to sp as used, in walk->stack_bytes. */
+void vg_step_count_stack(const struct vg_snapshot *snapshot, uint64_t sp, struct vg_walk *walk);
 
 #endif

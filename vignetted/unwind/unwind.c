@@ -7,7 +7,6 @@
 #include "vignetted/unwind/code.h"
 #include "vignetted/unwind/fallback.h"
 #include "vignetted/unwind/step.h"
-#include "vignetted/unwind/step_row.h"
 
 struct vg_unwinder {
 	struct vg_rows rows;
