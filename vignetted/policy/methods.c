@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/policy/methods.h"
 
-struct vg_methods vg_methods_choose(const struct vg_methods_due *due)
+enum vg_method vg_method_choose(bool running, bool has_timers, bool cpu_only)
 {
-	struct vg_methods methods = { .repeat = due->set & due->same_slice & ~due->stack_changed };
-	vg_recording_set left = due->set & ~methods.repeat;
-
-	if (due->running) {
-		methods.timer = left & due->timers;
-		methods.stop = left & ~due->timers;
-	} else {
-		methods.pass = left & due->cpu_only;
-		methods.read = left & ~due->cpu_only;
-	}
-	return methods;
+	if (running)
+		return has_timers ? VG_METHOD_TIMER : VG_METHOD_STOP;
+	return cpu_only ? VG_METHOD_PASS : VG_METHOD_READ;
 }

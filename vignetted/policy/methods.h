@@ -20,32 +20,21 @@ typedef uint32_t vg_recording_set;
 	     left_##index &= left_##index - 1)
 
 /*
- * How one thread is sampled at a tick.  Each due recording is in exactly one of the sets.  Of the methods that a
- * recording can use, it uses the one that disturbs the thread least.
+ * How a thread is sampled at a tick, for the recordings whose samples are due.
+ *
+ * A recording that has the thread's latest stack gets a repeat of it, if the thread has not run since.  The others need
+ * the thread's stack, and the way is used that disturbs the thread least.
  */
-struct vg_methods {
-	vg_recording_set repeat;     /* the thread has not run since its latest sample, whose stack is recorded again */
-	vg_recording_set pass;       /* the thread waits, and the recording wants CPU time only */
-	vg_recording_set timer;      /* the thread runs, and timers sample it */
-	vg_recording_set read;       /* the thread waits: its stack is copied without a stop; if that does not suffice,
+enum vg_method {
+	VG_METHOD_PASS,              /* the thread waits, and only CPU time is wanted */
+	VG_METHOD_TIMER,             /* the thread runs, and timers sample it */
+	VG_METHOD_READ,              /* the thread waits: its stack is copied without a stop; if that does not suffice,
 					the thread is stopped after all (capture/stack.h) */
-	vg_recording_set stop;       /* the thread runs: it is stopped, its stack is copied, and it is released */
+	VG_METHOD_STOP,              /* the thread runs: it is stopped, its stack is copied, and it is released */
 };
 
-/* What the choice depends on. */
-struct vg_methods_due {
-	vg_recording_set set;        /* the recordings that are due */
-	vg_recording_set same_slice; /* the thread's count of timeslices is the same as at the recording's latest
-					sample: the thread has not run since that sample */
-	vg_recording_set stack_changed; /* the latest stack must not be repeated, even in the same timeslice: the thread
-	                                is in another interval, or the recorder has begun a new stack table */
-	vg_recording_set timers;     /* timers sample the thread while it runs */
-	vg_recording_set cpu_only;   /* the recording wants CPU time only */
-	bool running;                /* the thread is on a CPU or in the run queue; no effect if `repeat` is the method
-					of all due recordings */
-};
-
-/* Chooses the methods.  Pure: no clock, no I/O, no state. */
-struct vg_methods vg_methods_choose(const struct vg_methods_due *due);
+/* running: the thread is on a CPU or in the run queue.  has_timers: timers sample it while it runs.  cpu_only: all
+ * recordings that need its stack want CPU time only.  Pure. */
+enum vg_method vg_method_choose(bool running, bool has_timers, bool cpu_only);
 
 #endif

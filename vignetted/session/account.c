@@ -82,7 +82,7 @@ void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uin
 {
 	struct vg_recorder *recorder = &recording->recorder;
 	struct vg_account *account = &task->accounts[recording->index];
-	bool known = account->has_stack && account->stacks_generation == recorder->stacks_generation;
+	bool known = account->stack_number != 0 && account->stacks_generation == recorder->stacks_generation;
 	uint32_t stack = known ? account->stack : VG_WALK_UNREADABLE;
 
 	pending_add(recording, account, weights->before);
@@ -94,7 +94,7 @@ void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uin
 		pending_write(recording, task);
 	if (account->pending.count == 0) {
 		pending_set(recording, account, stack, count, weights->own);
-		account->pending.interval = account->reported_interval;
+		account->pending.interval = account->interval;
 	} else {
 		account->pending.count += count;
 		pending_add(recording, account, weights->own);
@@ -116,6 +116,14 @@ static struct vg_walk walk_shorten(const struct vg_walk *walk, uint32_t max_fram
 		cut.end = VG_WALK_FRAME_LIMIT;
 	}
 	return cut;
+}
+
+bool vg_account_has_latest(const struct vg_recording *recording, const struct vg_task *task)
+{
+	const struct vg_account *account = &task->accounts[recording->index];
+
+	return account->stack_number == task->latest.number && account->stack_number != 0 &&
+	       account->stacks_generation == recording->recorder.stacks_generation;
 }
 
 void vg_account_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
@@ -140,10 +148,8 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	if (rc != 0)
 		return;
 	account->last_ns = sample->time_ns;
-	account->timeslices = sample->timeslices;
-	account->has_stack = true;
-	account->interval = sample->interval;
-	account->reported_interval = vg_events_token_for(events, task, recording->index, sample->interval);
+	account->stack_number = task->latest.number;
+	account->interval = vg_events_token_for(events, task, recording->index, sample->interval);
 	account->stack_complete = walk.end == VG_WALK_ROOT;
 	account->stacks_generation = recorder->stacks_generation;
 	recorder->samples++;
@@ -151,7 +157,7 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	account->counters_due = true;
 	pending_set(recording, account, account->stack, 1, weights->own);
 	account->pending.time_ns = sample->time_ns;
-	account->pending.interval = account->reported_interval;
+	account->pending.interval = account->interval;
 }
 
 /* Adds to the thread's latest stack the time that is in no sample.  Adds nothing in a recording on demand, which has
@@ -166,7 +172,7 @@ static void remaining_time_add(struct vg_recording *recording, struct vg_task *t
 		return;
 	if (account->pending.count > 0) {
 		pending_add(recording, account, rest.own);
-	} else if (account->has_stack && rest.own.wall_ns > 0) {
+	} else if (account->stack_number != 0 && rest.own.wall_ns > 0) {
 		vg_account_repeat(recording, task, 1, end_ns, &rest);
 		/* The interval of the latest sample may have ended since. */
 		account->pending.interval = 0;

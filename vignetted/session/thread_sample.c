@@ -22,43 +22,13 @@ enum { FOUND_RUNNING_NS = 500 * 1000 };
  * busy machine lets the thread wait for a CPU. */
 enum { NAMELESS_CPU_NS = 10 * 1000 * 1000 };
 
-/* ---- what the choice of methods depends on ---- */
+/* ---- which recordings need what ---- */
 
 static struct vg_clocks clocks_of(const struct vg_task *task, uint64_t time_ns)
 {
 	return (struct vg_clocks){
 		.time_ns = time_ns, .cpu_ns = task->activity.cpu_ns, .queued_ns = task->activity.queued_ns,
 	};
-}
-
-/* Returns the recordings whose latest stack of the thread was taken in its current timeslice.  A recording in cpu mode
- * is also returned if it used the method `pass`, which takes no stack, in this timeslice. */
-static vg_recording_set same_slice_in(const struct vg_task *task, const struct vg_methods_due *due)
-{
-	vg_recording_set same_slice = 0;
-
-	VG_EACH_RECORDING(i, due->set)
-		same_slice |= (uint32_t)(task->activity.timeslices == task->accounts[i].timeslices &&
-					 (task->accounts[i].has_stack || (due->cpu_only & 1u << i) != 0)) << i;
-	return same_slice;
-}
-
-/* Returns the recordings that must not repeat the latest stack, although the thread's count of timeslices is unchanged.
- * That count may be one scheduler tick old, and a changed interval proves that the thread has run.  A recorder that has
- * begun a new stack table needs the stack again. */
-static vg_recording_set stack_changed_in(const struct vg_recording *recordings, const struct vg_task *task,
-					 vg_recording_set set, bool has_token, uint64_t token)
-{
-	vg_recording_set stack_changed = 0;
-
-	VG_EACH_RECORDING(i, set) {
-		const struct vg_account *account = &task->accounts[i];
-
-		if ((account->has_stack && account->stacks_generation != recordings[i].recorder.stacks_generation) ||
-		    (has_token && token != account->interval))
-			stack_changed |= 1u << i;
-	}
-	return stack_changed;
 }
 
 static vg_recording_set cpu_only_in(const struct vg_recording *recordings, vg_recording_set set)
@@ -68,6 +38,33 @@ static vg_recording_set cpu_only_in(const struct vg_recording *recordings, vg_re
 	VG_EACH_RECORDING(i, set)
 		cpu_only |= (uint32_t)recordings[i].options.cpu_mode << i;
 	return cpu_only;
+}
+
+/* Whether the thread is in another interval than at its latest sample.  Its count of timeslices may be one scheduler
+ * tick old, and a changed interval proves that it has run. */
+static bool interval_changed(const struct vg_events *events, const struct vg_task *task,
+			     const _Atomic uint64_t *token_address)
+{
+	return token_address != NULL &&
+	       vg_events_token_check(events, task, atomic_load_explicit(token_address, memory_order_relaxed)) !=
+	       task->latest.interval;
+}
+
+/* Returns the recordings of the set that get a repeat of the thread's latest sample. */
+static vg_recording_set repeats_in(const struct vg_recording *recordings, const struct vg_task *task,
+				   vg_recording_set set)
+{
+	bool stack_same = task->latest.number != 0 && task->activity.timeslices == task->latest.timeslices;
+	bool passed = task->activity.timeslices == task->latest.passed_timeslices;
+	vg_recording_set repeats = 0;
+
+	VG_EACH_RECORDING(i, set) {
+		bool repeated = recordings[i].options.cpu_mode ? stack_same || passed :
+				stack_same && vg_account_has_latest(&recordings[i], task);
+
+		repeats |= (uint32_t)repeated << i;
+	}
+	return repeats;
 }
 
 static struct vg_wait wait_of(struct vg_tasks *tasks, struct vg_task *task)
@@ -99,15 +96,6 @@ static void repeat(struct vg_recording *recordings, vg_recording_set set, struct
 	}
 }
 
-/* Records nothing, but notes the timeslice: until the thread runs, the next ticks need not read its wait. */
-static void pass(vg_recording_set set, struct vg_task *task, uint64_t now_ns)
-{
-	VG_EACH_RECORDING(i, set) {
-		task->accounts[i].timeslices = task->activity.timeslices;
-		task->accounts[i].last_ns = now_ns;
-	}
-}
-
 /* Returns the CPU time that is added to the first running sample of a thread (policy/weights.h). */
 static uint64_t first_cpu_ns(const struct vg_activity *activity, const struct vg_recording *recording,
 			     struct vg_weights *weights, uint64_t cpu_ns)
@@ -128,10 +116,18 @@ static void deliver(struct vg_session *session, vg_recording_set set, struct vg_
 {
 	struct vg_clocks clocks = clocks_of(task, stack->time_ns - session->begin_ns);
 	struct vg_new_sample sample = {
-		.walk = stack->walk, .call = stack->call, .timeslices = stack->timeslices, .time_ns = clocks.time_ns,
+		.walk = stack->walk, .call = stack->call, .time_ns = clocks.time_ns,
 		.interval = vg_events_token_check(&session->events, task, stack->token_value),
 	};
 
+	if (set == 0)
+		return;
+	/* A stack that was copied for some recordings, while others could repeat it, is the same stack. */
+	if (task->latest.number == 0 || task->latest.timeslices != stack->timeslices ||
+	    task->latest.interval != sample.interval)
+		task->latest.number++;
+	task->latest.timeslices = stack->timeslices;
+	task->latest.interval = sample.interval;
 	VG_EACH_RECORDING(i, set) {
 		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, &clocks, state);
 
@@ -161,16 +157,6 @@ static bool wait_sample(struct vg_session *session, struct vg_task *task, vg_rec
 	else if (read == VG_READ_UNREADABLE)
 		vg_recordings_count_loss(session->recordings, set, VG_LOSS_UNREADABLE);
 	return read == VG_READ_NEEDS_STOP;
-}
-
-/* Our stop of a sleeping thread adds timeslices, although the thread runs no code.  So this function advances the
- * timeslice counts of the recordings that took no sample at this stop. */
-static void slices_advance(struct vg_task *task, vg_recording_set others, uint64_t before, uint64_t timeslices)
-{
-	VG_EACH_RECORDING(i, others) {
-		if (task->accounts[i].timeslices == before)
-			task->accounts[i].timeslices = timeslices;
-	}
 }
 
 /* Returns the recordings of `set` that take a sample of a thread that a stop found in this state. */
@@ -207,10 +193,11 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 	vg_recordings_unloads_write(session, now_ns);
 	switch (capture) {
 	case VG_CAPTURE_TAKEN:
+		/* Our stop of a sleeping thread adds timeslices, although the thread runs no code. */
 		if (was_waiting && stack.stop.waits)
 			stack.timeslices += SLICES_PER_STOP;
-		if (was_waiting)
-			slices_advance(task, task->in_profiles & ~set, timeslices, stack.timeslices);
+		if (was_waiting && task->latest.timeslices == timeslices)
+			task->latest.timeslices = stack.timeslices;
 		stack.stop.was_waiting = was_waiting;
 		state = vg_stop_state(&stack.stop);
 		deliver(session, stop_takers(session, set, task, state, stack.in_call), task, &stack, state);
@@ -235,57 +222,65 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 
 /* ---- the sample ---- */
 
-void vg_thread_sample(struct vg_session *session, struct vg_task *task)
+/* Reads the thread's activity.  Returns whether that succeeded. */
+static bool activity_read(struct vg_session *session, struct vg_task *task, vg_recording_set due)
 {
-	struct vg_methods_due due = { .set = session->round.due & session->live & task->in_profiles };
-	const _Atomic uint64_t *token_address;
-	struct vg_methods methods;
-	struct vg_clocks clocks;
-	struct vg_wait wait = { .running = true };
-	uint64_t token = 0;
-	int rc;
+	int rc = vg_activity_read(&session->activity, &session->tasks, task);
 
-	/* An exiting thread is not read, so only a scan can notice its exit. */
-	session->tasks.stale |= task->exiting;
-	if (due.set == 0 || task->untraceable || task->exiting)
-		return;
-	rc = vg_activity_read(&session->activity, &session->tasks, task);
 	if (rc == -ESRCH)
 		vg_threads_exited(&session->tasks, session->target.pid, task);
 	else if (rc != 0)
-		vg_recordings_count_loss(session->recordings, due.set, VG_LOSS_UNREADABLE);
-	if (rc != 0)
-		return;
+		vg_recordings_count_loss(session->recordings, due, VG_LOSS_UNREADABLE);
+	return rc == 0;
+}
 
+void vg_thread_sample(struct vg_session *session, struct vg_task *task)
+{
+	vg_recording_set due = session->round.due & session->live & task->in_profiles, repeats = 0, needs, wall;
+	const _Atomic uint64_t *token_address;
+	struct vg_clocks clocks;
+	struct vg_wait wait;
+	bool has_timers;
+
+	/* An exiting thread is not read, so only a scan can notice its exit. */
+	session->tasks.stale |= task->exiting;
+	if (due == 0 || task->untraceable || task->exiting || !activity_read(session, task, due))
+		return;
 	clocks = clocks_of(task, vg_session_now_ns(session));
-	VG_EACH_RECORDING(i, due.set) {
+	VG_EACH_RECORDING(i, due) {
 		vg_weights_observe(&task->accounts[i].weights, &clocks);
 		vg_recording_thread_cpu(&session->recordings[i], task->activity.cpu_ns);
 	}
-	due.timers = vg_timer_samples_decide(session, task, due.set, clocks.time_ns);
-	due.cpu_only = cpu_only_in(session->recordings, due.set);
-	due.same_slice = same_slice_in(task, &due);
+	has_timers = vg_timer_samples_decide(session, task, due, clocks.time_ns);
 	token_address = vg_events_token_address(&session->events, task);
-	if (token_address != NULL)
-		token = vg_events_token_check(&session->events, task,
-					      atomic_load_explicit(token_address, memory_order_relaxed));
-	due.stack_changed = stack_changed_in(session->recordings, task, due.set, token_address != NULL, token);
-	if ((due.set & ~(due.same_slice & ~due.stack_changed)) != 0) {
-		wait = wait_of(&session->tasks, task);
-		due.running = wait.running;
-		session->activity.awake_current = false;
-		task->ran = true;
-	}
-	methods = vg_methods_choose(&due);
-
-	repeat(session->recordings, methods.repeat, task, &clocks, &session->ticks, session->periods_per_tick);
-	pass(methods.pass, task, clocks.time_ns);
-	VG_EACH_RECORDING(i, methods.timer)
-		vg_weights_running(&task->accounts[i].weights);
-	if (methods.repeat != due.set && task->activity.cpu_ns < NAMELESS_CPU_NS)
+	if (!interval_changed(&session->events, task, token_address))
+		repeats = repeats_in(session->recordings, task, due);
+	repeat(session->recordings, repeats, task, &clocks, &session->ticks, session->periods_per_tick);
+	needs = due & ~repeats;
+	if (needs == 0)
+		return;
+	wait = wait_of(&session->tasks, task);
+	session->activity.awake_current = false;
+	task->ran = true;
+	if (task->activity.cpu_ns < NAMELESS_CPU_NS)
 		vg_threads_name_read(session, task, clocks.time_ns);
-	if (methods.read != 0 && wait_sample(session, task, methods.read, &wait, token_address))
-		stop_sample(session, task, methods.read, true, token_address);
-	if (methods.stop != 0)
-		stop_sample(session, task, methods.stop, false, token_address);
+	/* Until the thread runs, recordings of CPU time need not read its wait again. */
+	if (!wait.running)
+		task->latest.passed_timeslices = task->activity.timeslices;
+	wall = needs & ~cpu_only_in(session->recordings, needs);
+	switch (vg_method_choose(wait.running, has_timers, wall == 0)) {
+	case VG_METHOD_PASS:
+		return;
+	case VG_METHOD_TIMER:
+		VG_EACH_RECORDING(i, needs)
+			vg_weights_running(&task->accounts[i].weights);
+		return;
+	case VG_METHOD_READ:
+		if (wait_sample(session, task, wall, &wait, token_address))
+			stop_sample(session, task, wall, true, token_address);
+		return;
+	case VG_METHOD_STOP:
+		stop_sample(session, task, needs, false, token_address);
+		return;
+	}
 }

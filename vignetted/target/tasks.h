@@ -17,28 +17,22 @@ enum { VG_TASK_NAME_BYTES = 64 };
 /* Files of /proc/PID/task/TID that are read often. */
 enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
 
-/* A value of vg_account.timeslices: the stack was copied while the thread ran, so the count of timeslices does not show
- * whether the thread has run since. */
+/* A value of vg_task.latest.timeslices: the stack was copied while the thread ran, so the count of timeslices does not
+ * show whether the thread has run since. */
 #define VG_TIMESLICES_UNKNOWN UINT64_MAX
 
-/* What a recording keeps about a thread between its ticks.  session/account.c writes all members.  Other files of
- * session write some of them, too: thread_sample.c writes timeslices, last_ns and weights; timer_samples.c writes
- * weights; counter_set.c writes counters and counters_due. */
+/* What a recording keeps about a thread between its samples.  session/account.c writes all members.  thread_sample.c and
+ * timer_samples.c also write weights, and counter_set.c counters and counters_due. */
 struct vg_account {
 	uint32_t id;                 /* in the profile */
-	bool has_stack;              /* `stack` is set */
+	uint64_t stack_number;       /* vg_task.latest.number of the latest sample that it took; 0: it took none */
+	uint32_t stack;              /* that sample's stack: its id in the profile */
 	bool stack_complete;         /* `stack` reaches the thread's root */
-	uint32_t stack;              /* the latest sample's stack: its id in the profile */
 	uint32_t stacks_generation;  /* vg_recorder.stacks_generation when `stack` was set */
-	uint64_t timeslices;         /* the thread's count of timeslices at its latest read, stop or pass
-					(policy/methods.h), plus those that our stops of the waiting thread have added:
-					while the count is the same, the thread has run no code since.  After a timer
-					sample: VG_TIMESLICES_UNKNOWN. */
-	uint64_t last_ns;            /* session time of its latest sample, repeat or pass; before the first of them:
-					when the account began */
+	uint64_t interval;           /* token of that sample's interval if the profile has the interval, else 0 */
+	uint64_t last_ns;            /* session time of its latest sample or repeat; before the first of them: when the
+					account began */
 	struct vg_weights weights;
-	uint64_t interval;           /* token of the interval at the latest sample, or 0 */
-	uint64_t reported_interval;  /* `interval` if the profile has that interval, else 0 */
 	struct {                     /* the latest sample and its repeats, not written yet */
 		uint32_t stack, count; /* count 0: there is none */
 		uint64_t time_ns, interval;
@@ -110,6 +104,16 @@ struct vg_task {
 		uint64_t ended_ns;   /* session time of its exit, recorded by the kernel; 0: not recorded */
 		uint32_t skipped;    /* timer samples skipped because a stop is needed */
 	} timers;
+
+	/* Its latest stack, of any recording: session/thread_sample.c and timer_samples.c. */
+	struct {
+		uint64_t number;     /* stacks so far; 0: none */
+		uint64_t timeslices; /* the thread's count of timeslices when the stack was copied, plus those that our
+					stops of the waiting thread have added: while the count is the same, the thread
+					has run no code since.  After a timer sample: VG_TIMESLICES_UNKNOWN */
+		uint64_t passed_timeslices; /* the count when the thread was found waiting (VG_METHOD_PASS) */
+		uint64_t interval;   /* token of the thread's interval, or 0 */
+	} latest;
 
 	/* By recording: session/account.c, and the files that struct vg_account names. */
 	vg_recording_set in_profiles; /* recordings whose profiles have it */
