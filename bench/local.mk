@@ -28,17 +28,17 @@ bench_sleepers_SOURCES = bench/sleepers.c
 bench_unwind_SOURCES = bench/unwind.c
 bench_unwind_LDADD = $(helper_libs)
 benches = pause unwind cost threads size churn children victims events begin_end symbols resolve verdicts views \
-	exporters no_tables
+	exporters no_tables recordings
 bench_scripts = bench/pause.sh bench/unwind.sh bench/cost.sh bench/threads.sh bench/size.sh bench/churn.sh \
 	bench/children.sh bench/victims.sh bench/events.sh bench/begin_end.sh bench/symbols.sh bench/resolve.sh bench/verdicts.sh \
-	bench/views.sh bench/exporters.sh bench/no_tables.sh
+	bench/views.sh bench/exporters.sh bench/no_tables.sh bench/recordings.sh
 EXTRA_DIST += $(bench_scripts) bench/lib.sh bench/README.md bench/truth.txt bench/busy.js bench/busy.py bench/nginx.conf
 EXTRA_DIST += bench/exporters.mjs bench/views.mjs bench/views_work.c bench/views_library.c bench/views_library.h
 
 EXTRA_DIST += bench/no_tables.c bench/busy.rs bench/Busy.java bench/busy.erl bench/busy.lua
 EXTRA_DIST += bench/RESULTS.md bench/results.awk
 
-bench: all $(bench_programs) tests/recording/churn$(EXEEXT)
+bench: all $(bench_programs) tests/recording/churn$(EXEEXT) tests/recording/sessions$(EXEEXT)
 	@$(AM_TESTS_ENVIRONMENT) status=0; for name in $(benches); do \
 		$(SHELL) $(srcdir)/bench/$$name.sh || { echo "$$name: FAILED"; status=1; }; \
 	done; exit $$status
