@@ -24,11 +24,9 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/output/open_intervals.c vignetted/output/open_intervals.h \
 	vignetted/output/recorder.c vignetted/output/recorder.h \
 	vignetted/output/watchdog.c vignetted/output/watchdog.h \
-	vignetted/policy/methods.c vignetted/policy/methods.h \
 	vignetted/policy/pace.c vignetted/policy/pace.h \
 	vignetted/policy/permission.c vignetted/policy/permission.h \
 	vignetted/policy/policy.c vignetted/policy/policy.h \
-	vignetted/policy/stop_state.c vignetted/policy/stop_state.h \
 	vignetted/policy/weights.c vignetted/policy/weights.h \
 	vignetted/serve/arguments.c vignetted/serve/arguments.h \
 	vignetted/serve/check.c vignetted/serve/check.h \
@@ -63,20 +61,14 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/target/bytes.c vignetted/target/bytes.h \
 	vignetted/target/event_record.c vignetted/target/event_record.h \
 	vignetted/target/events.c vignetted/target/events.h \
-	vignetted/target/fde_index.c vignetted/target/fde_index.h \
-	vignetted/target/frame.h \
 	vignetted/target/image.c vignetted/target/image.h \
 	vignetted/target/kernel_symbols.c vignetted/target/kernel_symbols.h \
 	vignetted/target/lane.c vignetted/target/lane.h \
-	vignetted/target/marks.c vignetted/target/marks.h \
 	vignetted/target/memory.c vignetted/target/memory.h \
-	vignetted/target/module_file.c vignetted/target/module_file.h \
 	vignetted/target/modules.c vignetted/target/modules.h \
-	vignetted/target/notes.c vignetted/target/notes.h \
 	vignetted/target/perf_map.c vignetted/target/perf_map.h \
 	vignetted/target/proc_status.c vignetted/target/proc_status.h \
 	vignetted/target/ranges.c vignetted/target/ranges.h \
-	vignetted/target/sections.c vignetted/target/sections.h \
 	vignetted/target/target.c vignetted/target/target.h \
 	vignetted/target/tasks.c vignetted/target/tasks.h \
 	vignetted/unwind/cfi.c vignetted/unwind/cfi.h \
@@ -88,7 +80,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/unwind/code_$(VG_MACHINE).c \
 	vignetted/unwind/code_path.c vignetted/unwind/code_path.h \
 	vignetted/unwind/code_reader.c vignetted/unwind/code_reader.h \
-	vignetted/unwind/code_row_cache.c vignetted/unwind/code_row_cache.h \
 	vignetted/unwind/code_rows.c vignetted/unwind/code_rows.h \
 	vignetted/unwind/fallback.c vignetted/unwind/fallback.h \
 	vignetted/unwind/frame_size.c vignetted/unwind/frame_size.h \

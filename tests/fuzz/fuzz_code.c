@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Rows from untrusted instructions (code_rows.h, code_row_cache.h).  The sampled process has some pages of code, and no
+ * Rows from untrusted instructions (code_rows.h).  The sampled process has some pages of code, and no
  * others.  The input has:
  *
  *     8 words of 16 bits      0: where the code begins in its first page.  The pages after the input are not mapped.
@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 
 #include "profile/model.h"
-#include "vignetted/unwind/code_row_cache.h"
+#include "vignetted/unwind/code_rows.h"
 
 enum { PAGE_BYTES = 4096, AREA_BYTES = 18 * PAGE_BYTES, HEAD_WORDS = 8 };
 enum { START, SPACE, ADDRESS, BEGINNING, RETURN, CHANGES_AT, CHANGES, SP };

@@ -2,7 +2,7 @@
 /* The readers of ELF files: symbols and debug information, and the helper's reader of section headers. */
 #include "symbols/binary.h"
 #include "tests/fuzz/symbols.h"
-#include "vignetted/target/sections.h"
+#include "vignetted/target/image.h"
 
 /* What the helper finds must be in the image, whose addresses do not depend on the input. */
 static void sections_check(int fd)

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "vignetted/target/sections.h"
+#include "vignetted/target/image.h"
 #include "vignetted/unwind/row.h"
 
 /* A file that is mapped as the loader would map it, and read through the same interface as a sampled process. */

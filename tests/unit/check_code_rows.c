@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "vignetted/unwind/code_row_cache.h"
+#include "vignetted/unwind/code_rows.h"
 
 #ifdef __x86_64__
 static struct vg_memory memory;

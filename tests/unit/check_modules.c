@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include "profile/model.h"
-#include "vignetted/target/frame.h"
-#include "vignetted/target/marks.h"
 #include "vignetted/target/modules.h"
 
 /* half of the frames are in no module */

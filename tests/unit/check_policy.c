@@ -4,10 +4,8 @@
 #include <stdlib.h>
 
 #include "tests/unit/suites.h"
-#include "vignetted/policy/methods.h"
 #include "vignetted/policy/pace.h"
 #include "vignetted/policy/policy.h"
-#include "vignetted/policy/stop_state.h"
 
 #define US(us) ((uint64_t)(1000 * (us)))
 

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "base/build_id.h"
-#include "vignetted/target/notes.h"
-#include "vignetted/target/sections.h"
+#include "vignetted/target/image.h"
 #include "vignetted/unwind/cfi_index.h"
 
 /* ---- section headers ---- */

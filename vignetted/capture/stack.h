@@ -6,7 +6,7 @@
 #include "vignetted/capture/tracer.h"
 #include "vignetted/capture/waits.h"
 #include "vignetted/capture/walker.h"
-#include "vignetted/policy/stop_state.h"
+#include "vignetted/policy/policy.h"
 
 /*
  * Copies the stack of one thread and walks it.  If the walk needs more of the stack, makes a larger copy.

@@ -5,6 +5,40 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vignetted/policy/weights.h"
+
+/* The most recordings that a session has at a time.  In a set of recordings, bit i is the recording at index i. */
+enum { VG_RECORDINGS_MAX = 4 };
+typedef uint32_t vg_recording_set;
+
+/* A loop over the indices in a set:
+ *
+ *     VG_EACH_RECORDING(i, session->live)
+ *             vg_recorder_free(&session->recordings[i].recorder);
+ */
+#define VG_EACH_RECORDING(index, set) \
+	for (uint32_t left_##index = (set), index; \
+	     left_##index != 0 && (index = (uint32_t)__builtin_ctz(left_##index), true); \
+	     left_##index &= left_##index - 1)
+
+/*
+ * How a thread is sampled at a tick, for the recordings whose samples are due.
+ *
+ * A recording that has the thread's latest stack gets a repeat of it, if the thread has not run since.  The others need
+ * the thread's stack, and the way is used that disturbs the thread least.
+ */
+enum vg_method {
+	VG_METHOD_PASS,              /* the thread waits, and only CPU time is wanted */
+	VG_METHOD_TIMER,             /* the thread runs, and timers sample it */
+	VG_METHOD_READ,              /* the thread waits: its stack is copied without a stop; if that does not suffice,
+					the thread is stopped after all (capture/stack.h) */
+	VG_METHOD_STOP,              /* the thread runs: it is stopped, its stack is copied, and it is released */
+};
+
+/* running: the thread is on a CPU or in the run queue.  has_timers: timers sample it while it runs.  cpu_only: all
+ * recordings that need its stack want CPU time only.  Pure. */
+enum vg_method vg_method_choose(bool running, bool has_timers, bool cpu_only);
+
 /*
  * Whether timers or stops sample a thread while it runs.
  *
@@ -59,5 +93,31 @@ struct vg_policy_costs {
 	uint64_t timers_ns, stops_ns;
 };
 struct vg_policy_costs vg_policy_costs(const struct vg_policy_load *load, const struct vg_policy_prices *prices);
+
+/*
+ * What a thread did when the helper asked it to stop.
+ *
+ *	struct vg_stop stop = { .timeslices = after.timeslices - before.timeslices, ... };
+ *	weights = vg_weights_sample(&weights, &clocks, vg_stop_state(&stop));
+ *
+ * A thread that was on another CPU than the helper stops at once, in its timeslice.  Any other thread stops when it
+ * gets a CPU: it begins a timeslice.  Such a thread was on a CPU only if the helper has taken that CPU from it.  Its
+ * time in the run queue then began when the helper got the CPU.
+ *
+ * Pure: no clock, no I/O.
+ */
+struct vg_stop {
+	/* The growth of the thread's counts in schedstat, from immediately before the request to the stop. */
+	uint64_t timeslices;
+	uint64_t queued_ns;          /* time in the run queue */
+	uint64_t ran_ns;             /* CPU time */
+	/* CLOCK_MONOTONIC. */
+	uint64_t got_cpu_ns;         /* when the helper got its CPU, before the request */
+	uint64_t stopped_ns;         /* when the thread stopped */
+	bool waits;                  /* the stop interrupted a wait in a system call */
+	bool was_waiting;            /* the thread waited before the request; it may run now because of an earlier stop */
+};
+
+enum vg_thread_state vg_stop_state(const struct vg_stop *stop);
 
 #endif

@@ -5,7 +5,7 @@
 #include "vignetted/session/session.h"
 
 /* Takes one sample of one thread for the recordings of the round: reads its activity, chooses the methods
- * (policy/methods.h), copies and walks its stack, and writes the sample.  If the sample fails, counts a loss. */
+ * (policy/policy.h), copies and walks its stack, and writes the sample.  If the sample fails, counts a loss. */
 void vg_thread_sample(struct vg_session *session, struct vg_task *task);
 
 #endif

@@ -2,9 +2,59 @@
 #ifndef VG_VIGNETTED_IMAGE_H
 #define VG_VIGNETTED_IMAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
 #include "base/build_id.h"
-#include "vignetted/target/fde_index.h"
 #include "vignetted/target/memory.h"
+
+/* The most bytes of notes that are read. */
+enum { VG_NOTES_MAX_BYTES = 4096 };
+
+enum vg_note {
+	VG_NOTE_GNU_BUILD_ID,        /* at most VG_BUILD_ID_MAX_BYTES */
+	VG_NOTE_GO_BUILD_ID,         /* a text of any length, which Go's linker writes */
+};
+
+/* Finds the note among the notes of a segment or section.  `alignment` is the alignment of that segment or section.
+ * Sets *at to the offset of the note's contents in `notes`, and *bytes to their length.  Returns false if there is
+ * none, or if it is too long. */
+bool vg_notes_find(const unsigned char *notes, size_t length, uint64_t alignment, enum vg_note kind, size_t *at,
+		   size_t *bytes);
+
+/* An index of .eh_frame: where functions begin and where their FDEs are.  Used for images without the sorted table in
+ * .eh_frame_hdr, such as programs linked with -static.  All zero is an empty index. */
+
+/* The most functions in one index, and in all indices together.  An entry takes 8 bytes, so all indices take 8 MiB at
+ * most.  Sorting a full index takes 18 to 70 ms.  For comparison: libLLVM-14 of Debian 12 has 95,000 functions. */
+enum { VG_FDE_INDEX_MAX = 1 << 19, VG_FDE_INDEX_ALL_MAX = 1 << 20 };
+
+struct vg_fde_entry {
+	uint32_t code, fde;          /* offsets from the image's base */
+};
+
+struct vg_fde_index {
+	VG_ARRAY(struct vg_fde_entry) entries; /* owned; sorted when the index is complete */
+	uint64_t at, end;            /* absolute addresses: the part of .eh_frame that is not read yet */
+	bool begun, complete;        /* reading has begun; all entries are read and sorted */
+	bool overflowed;             /* there were too many functions, or there was no memory */
+	uint32_t *total;             /* the caller's counter of entries in all indices; NULL: only this one exists */
+};
+
+/* Adds an entry.  If there are too many functions or there is no memory, empties the index for good and returns
+ * false. */
+bool vg_fde_index_add(struct vg_fde_index *index, uint32_t code, uint32_t fde);
+
+/* Sorts the index.  No entry may be added after that. */
+void vg_fde_index_complete(struct vg_fde_index *index);
+
+/* Returns the last entry whose code begins at or before `code`.  NULL: there is none, or the index is not
+ * complete. */
+const struct vg_fde_entry *vg_fde_index_find(const struct vg_fde_index *index, uint32_t code);
+
+void vg_fde_index_free(struct vg_fde_index *index);
 
 enum { VG_MARK_BYTES = 32 };
 
@@ -31,5 +81,10 @@ struct vg_image {
 
 /* Reads the image whose ELF header is mapped at `address`.  Returns 0, or -ENOEXEC if there is no image. */
 int vg_image_read(struct vg_image *image, const struct vg_memory *memory, uint64_t address);
+
+/* Adds to an image what only the section headers of its file have: the place of .eh_frame, and a build id.  If the
+ * file has no GNU build id, the image gets an id made of Go's build id or of .text (base/build_id.h).  The file is
+ * untrusted. */
+void vg_sections_read(struct vg_image *image, int fd);
 
 #endif

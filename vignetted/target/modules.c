@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/target/modules.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "vignetted/target/frame.h"
-#include "vignetted/target/marks.h"
-#include "vignetted/target/module_file.h"
-#include "vignetted/target/sections.h"
+#include "base/infile.h"
+#include "base/process_file.h"
 
 /* The most system calls for module files in one reading of the maps: they take 20 ms.  clang++ loads 60 libraries, more
  * than any other program that we know.  Nearly all of these have the needed headers in memory and need no file. */
@@ -37,6 +40,90 @@ static struct vg_process_module *module_of(const struct vg_modules *modules, uin
 {
 	return index != VG_NONE ? &modules->items.items[index] : NULL;
 }
+
+/* ---- a module's file ---- */
+
+/* A module's file, as in /proc/PID/maps. */
+struct module_file {
+	uint64_t address;            /* address of its first byte in the process */
+	uint64_t device, inode;
+	const char *path;
+};
+
+/* The ELF header, and the program headers, which linkers write behind it. */
+enum { HEADERS_MAX_BYTES = 4096 };
+
+/* Whether the file begins with the module's headers.  These contain the sizes of all segments, which differ between
+ * builds. */
+static bool headers_match(int fd, uint64_t address, const struct vg_memory *memory)
+{
+	unsigned char ours[HEADERS_MAX_BYTES], theirs[HEADERS_MAX_BYTES];
+	Elf64_Ehdr header;
+	uint64_t bytes;
+
+	if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+		return false;
+	bytes = header.e_phoff + (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
+	if (header.e_phoff >= sizeof ours || bytes > sizeof ours || bytes < sizeof header)
+		bytes = sizeof header;
+	return pread(fd, ours, bytes, 0) == (ssize_t)bytes && vg_memory_read(memory, address, theirs, bytes) == 0 &&
+	       memcmp(ours, theirs, bytes) == 0;
+}
+
+/* Opens the executable by the link /proc/PID/exe, which works for deleted files and for other mount namespaces.  Device
+ * and inode are not compared, because stat(2) and /proc/PID/maps give different ones on overlayfs and btrfs. */
+static int executable_open(const struct module_file *file, const struct vg_memory *memory)
+{
+	char link[64];
+	int path_fd, fd = -1;
+
+	snprintf(link, sizeof link, "/proc/%d/exe", memory->pid);
+	path_fd = open(link, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return -1;
+	if (vg_process_file_is_safe(path_fd, memory->pid))
+		fd = vg_regular_handle_open(path_fd, link);
+	close(path_fd);
+	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int library_open(const struct module_file *file, const struct vg_memory *memory)
+{
+	int path_fd = vg_process_path_find(memory->pid, memory->pid, file->path), fd;
+	struct stat status;
+
+	if (path_fd < 0)
+		return -1;
+	fd = fstat(path_fd, &status) == 0 && status.st_dev == file->device && status.st_ino == file->inode ?
+	     vg_regular_handle_open(path_fd, file->path) : -1;
+	close(path_fd);
+	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/*
+ * Opens the module's file for reading.  Returns a descriptor, which the caller closes, or -1 if no trustworthy file was
+ * found.
+ *
+ * The process chooses the path, and the file that is there.  So the file must be safe (base/process_file.h), must be a
+ * regular file that is not reached through a symbolic link, and must begin with the same ELF headers as the memory.
+ * Unless it is the process's executable, it must also have the device and inode of the mapping.
+ */
+static int module_file_open(const struct module_file *file, const struct vg_memory *memory)
+{
+	int fd = executable_open(file, memory);
+
+	return fd >= 0 ? fd : library_open(file, memory);
+}
+
+/* ---- the maps ---- */
 
 /* One line of /proc/PID/maps. */
 struct mapping {
@@ -99,7 +186,7 @@ static size_t syscalls_for_path(const char *path)
  * of system calls for this.  The next reading continues. */
 static void module_file_read(struct vg_modules *modules, struct vg_process_module *module, const struct mapping *head)
 {
-	const struct vg_module_file file = { head->start, head->device, head->inode, head->path };
+	const struct module_file file = { head->start, head->device, head->inode, head->path };
 	size_t calls = syscalls_for_path(head->path);
 	int fd = -1;
 
@@ -109,7 +196,7 @@ static void module_file_read(struct vg_modules *modules, struct vg_process_modul
 		return;
 	modules->file_calls_left -= calls;
 	module->file_done = true;
-	fd = vg_module_file_open(&file, modules->memory);
+	fd = module_file_open(&file, modules->memory);
 	if (fd >= 0) {
 		vg_sections_read(&module->image, fd);
 		close(fd);
@@ -235,6 +322,68 @@ int vg_modules_refresh(struct vg_modules *modules)
 	return rc;
 }
 
+/* ---- marks ---- */
+
+/* Images whose marks are checked together. */
+struct marks {
+	const struct vg_image *images[VG_MARKS_MAX];
+	size_t count;
+};
+
+/* Whether the process's memory still has all these marks.  Takes one process_vm_readv(2). */
+static bool marks_check(pid_t pid, const struct marks *marks)
+{
+	struct iovec remote[VG_MARKS_MAX], local;
+	unsigned char bytes[VG_MARKS_MAX * VG_MARK_BYTES];
+	size_t length = 0;
+
+	if (marks->count == 0)
+		return true;
+	for (size_t i = 0; i < marks->count; i++) {
+		const struct vg_image *image = marks->images[i];
+
+		remote[i] = (struct iovec){ (void *)image->mark_address, image->mark_bytes };
+		length += image->mark_bytes;
+	}
+	local = (struct iovec){ bytes, length };
+	if (process_vm_readv(pid, &local, 1, remote, marks->count, 0) != (ssize_t)length)
+		return false;
+	length = 0;
+	for (size_t i = 0; i < marks->count; i++) {
+		const struct vg_image *image = marks->images[i];
+
+		if (memcmp(bytes + length, image->mark, image->mark_bytes) != 0)
+			return false;
+		length += image->mark_bytes;
+	}
+	return true;
+}
+
+/* Sets hold[i] to whether the memory still has the mark of images[i].  Takes only one process_vm_readv(2) if no mark
+ * has changed. */
+static void marks_check_each(pid_t pid, const struct marks *marks, bool *hold)
+{
+	bool all_hold = marks_check(pid, marks);
+
+	for (size_t i = 0; i < marks->count; i++) {
+		const struct marks one = { .images = { marks->images[i] }, .count = 1 };
+
+		hold[i] = all_hold || marks_check(pid, &one);
+	}
+}
+
+/* Adds an image.  If `marks` is full, checks and empties it first.  Returns false if a mark in the full
+ * list has changed or cannot be read. */
+static bool marks_add(pid_t pid, struct marks *marks, const struct vg_image *image)
+{
+	bool full = marks->count == VG_MARKS_MAX, hold = !full || marks_check(pid, marks);
+
+	if (full)
+		marks->count = 0;
+	marks->images[marks->count++] = image;
+	return hold;
+}
+
 /* Whether the range still belongs to the module's file.  Two libraries of the same size without build ids can have the
  * same mark, so the link in /proc/PID/map_files is compared. */
 static bool file_link_check(const struct vg_modules *modules, const struct vg_process_module *module,
@@ -275,14 +424,14 @@ static bool file_links_check(struct vg_modules *modules)
 
 bool vg_modules_check(struct vg_modules *modules)
 {
-	struct vg_marks marks = { .count = 0 };
+	struct marks marks = { .count = 0 };
 
 	for (size_t i = 0; i < modules->items.count; i++) {
 		if (modules->items.items[i].loaded &&
-		    !vg_marks_add(modules->memory->pid, &marks, &modules->items.items[i].image))
+		    !marks_add(modules->memory->pid, &marks, &modules->items.items[i].image))
 			return false;
 	}
-	return vg_marks_check(modules->memory->pid, &marks) && file_links_check(modules);
+	return marks_check(modules->memory->pid, &marks) && file_links_check(modules);
 }
 
 /* Reads up to VG_MARKS_MAX marks that frames[at] and the frames after it need.  Returns `at` for the next call. */
@@ -290,7 +439,7 @@ static size_t batch_check(struct vg_modules *modules, const struct vg_frame *fra
 {
 	const struct vg_code_range *ranges[VG_MARKS_MAX];
 	struct vg_process_module *checked[VG_MARKS_MAX];
-	struct vg_marks marks = { .count = 0 };
+	struct marks marks = { .count = 0 };
 	uint64_t now_ns = vg_now_ns();
 	bool hold[VG_MARKS_MAX];
 
@@ -305,7 +454,7 @@ static size_t batch_check(struct vg_modules *modules, const struct vg_frame *fra
 		ranges[marks.count] = vg_ranges_now(&modules->ranges, frames[at].address);
 		marks.images[marks.count++] = &module->image;
 	}
-	vg_marks_check_each(modules->memory->pid, &marks, hold);
+	marks_check_each(modules->memory->pid, &marks, hold);
 	for (size_t i = 0; i < marks.count; i++) {
 		if (!hold[i] || !file_link_check(modules, checked[i], ranges[i]))
 			continue;

@@ -5,9 +5,13 @@
 #include <stdbool.h>
 
 #include "base/array.h"
+#include "profile/model.h"
 #include "vignetted/target/image.h"
 #include "vignetted/target/memory.h"
 #include "vignetted/target/ranges.h"
+
+/* The most marks that one process_vm_readv(2) reads.  The kernel allows 1024 (IOV_MAX). */
+enum { VG_MARKS_MAX = 256 };
 
 /* The most modules in one session, including unloaded ones.  A frame in a further module has no module. */
 enum { VG_MODULES_MAX = 16384 };
@@ -26,7 +30,13 @@ struct vg_process_module {
 	bool file_done;              /* its file was read or is not needed */
 };
 
-struct vg_frame;
+/* One frame of a walk. */
+struct vg_frame {
+	uint64_t address;            /* absolute; the return address - 1, except in the leaf frame and in a frame
+					that a signal interrupted.  VG_FOUND_IN_KERNEL: the number of a kernel symbol */
+	uint32_t module;             /* index into vg_modules, or VG_NONE; not for VG_FOUND_IN_KERNEL */
+	enum vg_found_by found;
+};
 
 /* What proves which modules were loaded when a stack was copied. */
 enum vg_evidence {

@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include "base/array.h"
-#include "vignetted/policy/methods.h"
 #include "vignetted/policy/policy.h"
 #include "vignetted/policy/weights.h"
 

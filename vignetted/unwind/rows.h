@@ -3,7 +3,7 @@
 #define VG_VIGNETTED_ROWS_H
 
 #include "vignetted/target/modules.h"
-#include "vignetted/unwind/code_row_cache.h"
+#include "vignetted/unwind/code_rows.h"
 #include "vignetted/unwind/frame_size.h"
 #include "vignetted/unwind/row.h"
 

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "profile/model.h"
-#include "vignetted/target/frame.h"
 #include "vignetted/target/modules.h"
 
 /*
