@@ -72,9 +72,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/target/target.c vignetted/target/target.h \
 	vignetted/target/tasks.c vignetted/target/tasks.h \
 	vignetted/unwind/cfi.c vignetted/unwind/cfi.h \
-	vignetted/unwind/cfi_entry.c vignetted/unwind/cfi_entry.h \
-	vignetted/unwind/cfi_expression.c vignetted/unwind/cfi_expression.h \
-	vignetted/unwind/cfi_index.c vignetted/unwind/cfi_index.h \
 	vignetted/unwind/cfi_program.c vignetted/unwind/cfi_program.h \
 	vignetted/unwind/code.h \
 	vignetted/unwind/code_$(VG_MACHINE).c \

@@ -8,7 +8,7 @@
 
 #include "base/build_id.h"
 #include "vignetted/target/image.h"
-#include "vignetted/unwind/cfi_index.h"
+#include "vignetted/unwind/cfi.h"
 
 /* ---- section headers ---- */
 

@@ -2,14 +2,15 @@
 #ifndef VG_VIGNETTED_CFI_H
 #define VG_VIGNETTED_CFI_H
 
+#include "vignetted/target/bytes.h"
 #include "vignetted/target/image.h"
 #include "vignetted/target/memory.h"
-#include "vignetted/unwind/cfi_entry.h"
+#include "vignetted/unwind/cfi_program.h"
 #include "vignetted/unwind/row.h"
 
 /*
  * Reads call frame information from a loaded image: .eh_frame, through the sorted table of .eh_frame_hdr (Linux
- * Standard Base Core, "Exception Frames").  For an image without such a table, cfi_index.h builds an index.
+ * Standard Base Core, "Exception Frames").  For an image without such a table, vg_cfi_index_find() builds an index.
  *
  * All bytes are read through the cache of the target's memory.  If unwind information is malformed,
  * frames are missing, but no other harm is done.
@@ -17,6 +18,22 @@
  * 	struct vg_row row;
  * 	vg_cfi_row(&memory, &image, pc, &row);   // row.kind == VG_ROW_PLAIN: how to find the caller
  */
+
+/* Longer entries are not read.  The longest FDE that we know, in GCC, has a third of VG_CFI_FDE_MAX_BYTES. */
+enum { VG_CFI_FDE_MAX_BYTES = 64 * 1024, VG_CFI_CIE_MAX_BYTES = 1024 };
+
+/* Bytes of the process's memory, copied once.  The process may change the original later. */
+struct vg_cfi_piece {
+	uint64_t address;
+	uint32_t length;             /* of the entry in bytes, including its length field */
+	const unsigned char *bytes;  /* in the caller's buffer */
+};
+
+/* Buffers for an FDE and its CIE: 65 KiB. */
+struct vg_cfi_copy {
+	struct vg_cfi_piece fde, cie;
+	unsigned char fde_buffer[VG_CFI_FDE_MAX_BYTES], cie_buffer[VG_CFI_CIE_MAX_BYTES];
+};
 
 /* Finds the FDE whose code begins nearest to `address`, at or before it.  The code may end before `address`.  Returns
  * the FDE's address; 0: none, or the table cannot be read. */
@@ -40,5 +57,10 @@ void vg_cfi_row(struct vg_memory *memory, struct vg_image *image, uint64_t addre
  * the address, or the FDE is malformed. */
 bool vg_cfi_function(struct vg_memory *memory, struct vg_image *image, uint64_t address,
 		     uint64_t *first, uint64_t *bytes);
+
+/* Finds the FDE of an address in an image without a sorted table.  The first call builds an index of .eh_frame in
+ * image->fde_index.  Building stops when memory->words_left is used up, and continues at the next call.  Returns the
+ * FDE's address; 0: there is no FDE, or the index is not complete yet. */
+uint64_t vg_cfi_index_find(struct vg_memory *memory, struct vg_image *image, uint64_t address);
 
 #endif

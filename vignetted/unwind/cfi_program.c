@@ -1,8 +1,60 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/unwind/cfi_program.h"
 
-#include "vignetted/unwind/cfi_expression.h"
 #include "vignetted/unwind/regs.h"
+
+/* ---- expressions ---- */
+
+enum { OP_DEREF = 0x06, OP_CONST1U = 0x08, OP_CONST8S = 0x0f, OP_PICK = 0x15, OP_DIV = 0x1b, OP_PLUS_UCONST = 0x23,
+       OP_BRA = 0x28, OP_LIT0 = 0x30, OP_LIT31 = 0x4f, OP_BREG0 = 0x70, OP_BREG31 = 0x8f, OP_DEREF_SIZE = 0x94, OP_NOP = 0x96 };
+
+/* Operations on the expression's stack: DW_OP_deref, dup, drop, over, swap, rot, abs to xor, eq to ne. */
+static bool has_no_operand(uint64_t operation)
+{
+	return operation == 0x06 || operation == 0x12 || operation == 0x13 || operation == 0x14 || operation == 0x16 ||
+	       operation == 0x17 || (operation >= 0x19 && operation <= 0x27) ||
+	       (operation >= 0x29 && operation <= 0x2e) ||
+	       (operation >= OP_LIT0 && operation <= OP_LIT31) || operation == OP_NOP;
+}
+
+static bool operation_read(struct vg_bytes *block)
+{
+	uint64_t operation, value;
+	int64_t offset;
+
+	if (!vg_bytes_fixed(block, 1, &operation) || operation == OP_DIV || operation == OP_BRA)
+		return false;
+	if (operation >= OP_BREG0 && operation <= OP_BREG31)
+		return vg_bytes_sleb(block, &offset);
+	if (operation == OP_PLUS_UCONST)
+		return vg_bytes_uleb(block, &value);
+	/* DW_OP_const1u to const8s: pairs of unsigned and signed, with 1, 2, 4 and 8 bytes. */
+	if (operation >= OP_CONST1U && operation <= OP_CONST8S)
+		return vg_bytes_fixed(block, (size_t)1 << (operation - OP_CONST1U) / 2, &value);
+	if (operation == OP_PICK || operation == OP_DEREF_SIZE)
+		return vg_bytes_fixed(block, 1, &value);
+	return has_no_operand(operation);
+}
+
+/*
+ * Whether libunwind can evaluate a DWARF expression (DWARF 5, section 2.5) safely.  Only operations that compute an
+ * address from registers and memory are allowed.  Not allowed are:
+ * - DW_OP_skip and DW_OP_bra: they can make an endless loop;
+ * - DW_OP_div: INT64_MIN / -1 raises SIGFPE in libunwind 1.6.2;
+ * - DW_OP_constu, DW_OP_consts and DW_OP_bregx: libunwind takes their operands for operations.
+ *
+ * None of the 2 million entries in 1,709 files of Debian 12 uses one of these.
+ */
+static bool expression_is_safe(struct vg_bytes block)
+{
+	while (block.at < block.end) {
+		if (!operation_read(&block))
+			return false;
+	}
+	return true;
+}
+
+/* ---- instructions ---- */
 
 enum {
 	CFA_ADVANCE_LOC = 0x40, CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0, CFA_NOP = 0x00,
@@ -15,8 +67,6 @@ enum {
 	CFA_VAL_OFFSET = 0x14, CFA_VAL_OFFSET_SF = 0x15, CFA_VAL_EXPRESSION = 0x16,
 	CFA_GNU_ARGS_SIZE = 0x2e,
 };
-
-enum { OP_DEREF = 0x06, OP_PLUS_UCONST = 0x23, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
 
 enum { REMEMBERED_MAX = 16 };
 
@@ -125,7 +175,7 @@ static bool block_read(struct machine *machine, struct vg_bytes *bytes, struct v
 		return false;
 	*block = (struct vg_bytes){ bytes->at, bytes->at + length };
 	bytes->at += length;
-	machine->safe &= vg_cfi_expression_is_safe(*block);
+	machine->safe &= expression_is_safe(*block);
 	return true;
 }
 
@@ -397,9 +447,8 @@ static void row_make(const struct machine *machine, struct vg_row *row)
 	row->kind = VG_ROW_PLAIN;
 }
 
-void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes initial,
-			struct vg_bytes instructions, uint64_t first, uint64_t address,
-			struct vg_row *row)
+void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes initial, struct vg_bytes instructions,
+			uint64_t first, uint64_t address, struct vg_row *row)
 {
 	struct machine machine = { .program = program, .location = first };
 
@@ -414,8 +463,7 @@ void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes in
 		row_make(&machine, row);
 }
 
-bool vg_cfi_program_is_safe(const struct vg_cfi_program *program, struct vg_bytes initial,
-			    struct vg_bytes instructions)
+bool vg_cfi_program_is_safe(const struct vg_cfi_program *program, struct vg_bytes initial, struct vg_bytes instructions)
 {
 	struct machine machine = { .program = program, .safe = program->return_column <= vg_dwarf_last };
 
