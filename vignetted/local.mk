@@ -9,7 +9,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/capture/counters.c vignetted/capture/counters.h \
 	vignetted/capture/perf_clock.c vignetted/capture/perf_clock.h \
 	vignetted/capture/priority.c vignetted/capture/priority.h \
-	vignetted/capture/ring.c vignetted/capture/ring.h \
 	vignetted/capture/stack.c vignetted/capture/stack.h \
 	vignetted/capture/timers.c vignetted/capture/timers.h \
 	vignetted/capture/tracer.c vignetted/capture/tracer.h \
@@ -32,7 +31,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/serve/check.c vignetted/serve/check.h \
 	vignetted/serve/confine.c vignetted/serve/confine.h \
 	vignetted/serve/control.c vignetted/serve/control.h \
-	vignetted/serve/end_reason.c vignetted/serve/end_reason.h \
 	vignetted/serve/finisher.c vignetted/serve/finisher.h \
 	vignetted/serve/launch.c vignetted/serve/launch.h \
 	vignetted/serve/listener.c vignetted/serve/listener.h \
@@ -40,11 +38,9 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/serve/output_name.c vignetted/serve/output_name.h \
 	vignetted/serve/remote.c vignetted/serve/remote.h \
 	vignetted/serve/reply.c vignetted/serve/reply.h \
-	vignetted/serve/request.c vignetted/serve/request.h \
 	vignetted/serve/status.c vignetted/serve/status.h \
 	vignetted/serve/status_line.c vignetted/serve/status_line.h \
 	vignetted/session/account.c vignetted/session/account.h \
-	vignetted/session/budget.c vignetted/session/budget.h \
 	vignetted/session/counter_set.c vignetted/session/counter_set.h \
 	vignetted/session/dumps.c vignetted/session/dumps.h \
 	vignetted/session/flight_recorder.c vignetted/session/flight_recorder.h \
@@ -67,7 +63,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/target/memory.c vignetted/target/memory.h \
 	vignetted/target/modules.c vignetted/target/modules.h \
 	vignetted/target/perf_map.c vignetted/target/perf_map.h \
-	vignetted/target/proc_status.c vignetted/target/proc_status.h \
 	vignetted/target/ranges.c vignetted/target/ranges.h \
 	vignetted/target/target.c vignetted/target/target.h \
 	vignetted/target/tasks.c vignetted/target/tasks.h \
@@ -79,8 +74,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/unwind/code_reader.c vignetted/unwind/code_reader.h \
 	vignetted/unwind/code_rows.c vignetted/unwind/code_rows.h \
 	vignetted/unwind/fallback.c vignetted/unwind/fallback.h \
-	vignetted/unwind/frame_size.c vignetted/unwind/frame_size.h \
-	vignetted/unwind/frame_state.h \
 	vignetted/unwind/guess.c vignetted/unwind/guess.h \
 	vignetted/unwind/instruction.h \
 	vignetted/unwind/instruction_$(VG_MACHINE).c \

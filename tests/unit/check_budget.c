@@ -4,7 +4,7 @@
 #include "tests/unit/suites.h"
 
 #include "base/clock.h"
-#include "vignetted/session/budget.h"
+#include "vignetted/session/ticks.h"
 
 enum { PERIOD_NS = 10 * 1000 * 1000, PERCENT_PPM = 10 * 1000 };
 

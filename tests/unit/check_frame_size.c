@@ -6,7 +6,7 @@
 
 #include "tests/unit/suites.h"
 #include "vignetted/unwind/code.h"
-#include "vignetted/unwind/frame_size.h"
+#include "vignetted/unwind/rows.h"
 
 START_TEST(known_sizes)
 {

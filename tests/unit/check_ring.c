@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "tests/unit/suites.h"
-#include "vignetted/capture/ring.h"
 #include "vignetted/capture/timers.h"
 #include "vignetted/session/session.h"
 #include "vignetted/session/timer_samples.h"

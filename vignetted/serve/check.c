@@ -9,7 +9,6 @@
 #include "vignetted/capture/timers.h"
 #include "vignetted/target/access.h"
 #include "vignetted/target/kernel_symbols.h"
-#include "vignetted/target/proc_status.h"
 #include "vignetted/target/target.h"
 
 static struct vg_check_line *line_add(struct vg_check *check, const char *question, bool good)

@@ -10,13 +10,12 @@
 #include <unistd.h>
 
 #include "vignetted/serve/confine.h"
-#include "vignetted/serve/end_reason.h"
 #include "vignetted/serve/listener.h"
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/remote.h"
 #include "vignetted/serve/reply.h"
-#include "vignetted/serve/request.h"
 #include "vignetted/session/dumps.h"
+#include "vignetted/session/threads.h"
 
 /* A host that sends no first request for this long hangs or has exited. */
 enum { BEGIN_TIMEOUT_MS = 20 * 1000 };
@@ -93,7 +92,7 @@ static void client_close(struct control *control, struct client *client)
 {
 	if (client->recording != NULL && !client->recording->complete)
 		control->failure = vg_session_end(control->session, client->recording,
-						  vg_end_reason(control->session, CLOSED));
+						  vg_threads_end_reason(control->session, CLOSED));
 	recording_forget(control, client);
 	vg_dumps_peer_left(control->session, client->socket);
 	if (client->kind == CLIENT_PEER)
@@ -102,7 +101,7 @@ static void client_close(struct control *control, struct client *client)
 		/* No process will be able to connect to end a remote recording. */
 		if (vg_remote_set(&control->remote) != 0)
 			vg_remote_end_all(&control->remote,
-					  vg_end_reason(control->session, "the program stopped listening"));
+					  vg_threads_end_reason(control->session, "the program stopped listening"));
 		vg_remote_events_update(&control->remote);
 		vg_listener_close(&control->listener);
 	}
@@ -313,9 +312,9 @@ static bool on_turn(void *context)
 
 static void all_end(struct control *control, int ended_by)
 {
-	/* If the program has ended its sessions, the reason is not used, and vg_end_reason() would take time. */
+	/* If the program has ended its sessions, the reason is not used, and vg_threads_end_reason() would take time. */
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
-			   control->session->live == 0 ? CLOSED : vg_end_reason(control->session, CLOSED));
+			   control->session->live == 0 ? CLOSED : vg_threads_end_reason(control->session, CLOSED));
 	vg_remote_events_update(&control->remote);
 	vg_remote_finish(&control->remote);
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {

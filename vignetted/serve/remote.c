@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "libvgctl/channel.h"
 #include "vignetted/serve/reply.h"
-#include "vignetted/serve/request.h"
 #include "vignetted/session/dumps.h"
 #include "vignetted/session/recordings.h"
 

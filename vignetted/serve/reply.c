@@ -62,8 +62,7 @@ void vg_reply_sampled(struct vg_session *session, struct vg_recording *recording
 		vg_reply_failed(socket, rc, err.text);
 }
 
-void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,
-		    const char *reason)
+void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket, const char *reason)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
 	struct vg_wire_message message = { .summary = { .limited = recording->ended != NULL } };
@@ -112,4 +111,17 @@ void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc)
 	else
 		vg_err_sys(&err, rc, "the dump could not be written");
 	vg_reply_failed(socket, rc, err.text);
+}
+
+int vg_request_receive(int socket, struct vg_wire_message *message, int fds[VG_CHANNEL_FDS], int timeout_ms)
+{
+	int rc = vg_channel_receive(socket, message, fds, NULL, timeout_ms);
+
+	if (rc == -EPROTONOSUPPORT)
+		vg_reply_failed(socket, -EPROTO, message->version > VG_WIRE_NEWEST ?
+				"the helper vignetted is too old for this request; use a vignetted of the version of "
+				"libvgctl and vgctl" :
+				"libvgctl or vgctl is too old for this helper vignetted; use those of the helper's "
+				"version");
+	return rc;
 }

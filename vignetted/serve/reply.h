@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_REPLY_H
 #define VG_VIGNETTED_REPLY_H
 
+#include "libvgctl/channel.h"
 #include "libvgctl/wire.h"
 #include "vignetted/session/session.h"
 
@@ -20,5 +21,9 @@ void vg_reply_sampled(struct vg_session *session, struct vg_recording *recording
 /* Ends a recording, and sends its summary or why it failed. */
 void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,
 		    const char *reason);
+
+/* Receives a request like vg_channel_receive().  Answers a request of a version that this helper does not speak with
+ * FAILED, and still returns -EPROTONOSUPPORT. */
+int vg_request_receive(int socket, struct vg_wire_message *message, int fds[VG_CHANNEL_FDS], int timeout_ms);
 
 #endif

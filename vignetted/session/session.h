@@ -8,7 +8,6 @@
 #include "vignetted/capture/tracer.h"
 #include "vignetted/capture/walker.h"
 #include "vignetted/policy/pace.h"
-#include "vignetted/session/budget.h"
 #include "vignetted/session/recording.h"
 #include "vignetted/session/ticks.h"
 #include "vignetted/target/events.h"
@@ -26,7 +25,7 @@
  * stop or one timer sample serves all recordings.
  *
  * The files of this folder have seven layers.  From the top: session and dumps; round and schedule; thread_sample and
- * timer_samples; threads; recordings; recording, account, counter_set and flight_recorder; budget and ticks.  No file
+ * timer_samples; threads; recordings; recording, account, counter_set and flight_recorder; ticks.  No file
  * calls a higher layer.
  *
  *     rc = vg_session_open(&session, &options, pid, false, &err);

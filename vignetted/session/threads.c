@@ -296,3 +296,8 @@ void vg_threads_exited(struct vg_tasks *tasks, pid_t leader, struct vg_task *tas
 	task->exiting = task->tid != leader;
 	tasks->stale = true;
 }
+
+const char *vg_threads_end_reason(struct vg_session *session, const char *otherwise)
+{
+	return session->exited || vg_threads_all_exit(session) ? "the process ended" : otherwise;
+}

@@ -29,4 +29,9 @@ bool vg_threads_all_exit(struct vg_session *session);
  * The next scan writes exits to the profiles. */
 void vg_threads_exited(struct vg_tasks *tasks, pid_t leader, struct vg_task *task);
 
+/* Returns the end reason of a recording whose program has closed its connection.  The reason is "the process ended" if
+ * the process has exited or is exiting; if not, it is the text `otherwise`.  If the process is exiting, waits up to
+ * 0.4 s for the exit. */
+const char *vg_threads_end_reason(struct vg_session *session, const char *otherwise);
+
 #endif

@@ -20,7 +20,7 @@
 
 #include "base/infile.h"
 #include "base/process_file.h"
-#include "vignetted/target/proc_status.h"
+#include "vignetted/target/target.h"
 
 /* A tracer is reported if each of 45 checks within 0.5 s finds the same one.  On a busy machine a vignetted may have to
  * wait 0.1 s for its CPU while it holds a thread.  The time between checks gets longer, so that the checks do not match

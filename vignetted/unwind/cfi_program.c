@@ -6,7 +6,8 @@
 /* ---- expressions ---- */
 
 enum { OP_DEREF = 0x06, OP_CONST1U = 0x08, OP_CONST8S = 0x0f, OP_PICK = 0x15, OP_DIV = 0x1b, OP_PLUS_UCONST = 0x23,
-       OP_BRA = 0x28, OP_LIT0 = 0x30, OP_LIT31 = 0x4f, OP_BREG0 = 0x70, OP_BREG31 = 0x8f, OP_DEREF_SIZE = 0x94, OP_NOP = 0x96 };
+       OP_BRA = 0x28, OP_LIT0 = 0x30, OP_LIT31 = 0x4f, OP_BREG0 = 0x70, OP_BREG31 = 0x8f, OP_DEREF_SIZE = 0x94,
+       OP_NOP = 0x96 };
 
 /* Operations on the expression's stack: DW_OP_deref, dup, drop, over, swap, rot, abs to xor, eq to ne. */
 static bool has_no_operand(uint64_t operation)

@@ -141,8 +141,8 @@ static enum path_end path_follow(struct paths *paths, struct vg_code_path *path,
 
 /* ---- rows ---- */
 
-/* The rows of one search.  Doubtful rows come last: one from an indirect jump may belong to a switch statement and be no
- * tail call. */
+/* The rows of one search.  Doubtful rows come last: one from an indirect jump may belong to a switch statement and be
+ * no tail call. */
 struct row_list {
 	struct vg_code_rows *found;  /* gets the others at once */
 	struct vg_row doubtful[VG_CODE_ROWS_MAX];
@@ -213,8 +213,8 @@ struct arrival {
 	struct vg_code_path at_jump; /* the first path that ended in an indirect jump, with a frame */
 };
 
-/* Whether a path leads from the beginning to the address, within `most` steps.  If `wanted` is not NULL, only a path for
- * which this row is right counts. */
+/* Whether a path leads from the beginning to the address, within `most` steps.  If `wanted` is not NULL, only a path
+ * for which this row is right counts. */
 static void path_from_beginning(struct paths *paths, uint64_t beginning, uint64_t address, unsigned int most,
 				const struct vg_row *wanted, struct arrival *arrival)
 {
