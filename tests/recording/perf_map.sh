@@ -91,6 +91,12 @@ own_files() {
 	start "$top/jit"
 	{ seq -f "10000000 1000 before%.0f" 100000; seq -f "fffff0%.0f 1000 overlapping" 0 9; echo "$line latest"; } >"$map"
 	recorded "many names" latest 0
+	# A long name is truncated, and counted.
+	start "$top/jit"
+	long=$(head -c 1024 /dev/zero | tr '\0' n)
+	echo "$line ${long}more" >"$map"
+	recorded "a long name" "$long" 0
+	[ "$(info "$dir/out.vgp" names_truncated)" -ge 1 ] || fail "no name was truncated"
 }
 
 # Files of other users; and a file that is mounted at that path in the process's own mount namespace.

@@ -94,7 +94,18 @@ libtool=$BUILDDIR/tests/recording/.libs/sessions
 [ -x "$libtool" ] || libtool=$BUILDDIR/tests/recording/sessions
 "$VGTOOL" symbols -o "$top/symbols" "$libtool" >"$top/log" 2>&1 || fail "$(cat "$top/log")"
 
-# ---- two recordings at a time, with stops only, and with timers ----
+# ---- recordings at the same time, with stops only, and with timers ----
+# cpu_right FILE: fails unless the samples of this recording of CPU time are of the running thread, and have its CPU time
+cpu_right() {
+	[ "$(records "$1" 'new Set(it.filter((one) => one.kind === "sample").map((one) => one.thread)).size')" = 1 ] ||
+		fail "$1: samples of the sleeping thread"
+	"$VGTOOL" folded --weight cpu "$1" >folded.cpu
+	cpu_ms=$(awk '{ sum += $NF } END { printf "%d", sum / 1e3 }' folded.cpu)
+	[ "$cpu_ms" -ge 900 ] || fail "$1: $cpu_ms ms of CPU time in samples; expected one second"
+	"$VGTOOL" info --json "$1" >info
+	[ "$cpu_ms" -le $(($(info_value duration_ns) / 1000000 + 20)) ] || fail "$1: $cpu_ms ms of CPU time: $(cat info)"
+}
+
 two() {
 	rounds="1 0"
 	[ -z "${SANITIZE-}" ] || rounds=1
@@ -106,13 +117,15 @@ two() {
 		id=$(vgctl begin "$host" -o remote.vgp --rate 499)
 		[ "$id" = 2 ] || fail "begin prints $id"
 		[ -e remote.vgp.part ] || fail "remote.vgp.part does not exist"
+		vgctl begin "$host" -o cpu.vgp --rate 99 --mode cpu >log
 		used_before=$(used "$host")
 		await 200 "the program has one second of CPU time" computed 1
 		vgctl mark "$host" "half time"
-		[ "$(vgctl status "$host" | wc -l)" = 3 ] || fail "status: $(vgctl status "$host")"
+		[ "$(vgctl status "$host" | wc -l)" = 4 ] || fail "status: $(vgctl status "$host")"
 		! vgctl end "$host" 1 2>log || fail "vgctl ended the program's own session"
+		vgctl end "$host" 2 >log
 		vgctl end "$host" >log
-		[ ! -e remote.vgp.part ] || fail "the .part is left"
+		[ ! -e remote.vgp.part ] && [ ! -e cpu.vgp.part ] || fail "a .part is left"
 		before=$(info own.vgp.part duration_ns)
 		await 120 "the program's session continues" holds own.vgp.part "it.duration_ns > $before"
 		vgctl status "$host" | grep -q '^  1  program' || fail "the program's session does not continue"
@@ -120,6 +133,7 @@ two() {
 		answers "end ok"
 		right own.vgp 199
 		right remote.vgp 499
+		cpu_right cpu.vgp
 		for file in own remote; do
 			[ "$(records $file.vgp 'JSON.stringify(it).includes("half time")')" = true ] || fail "$file: no mark"
 		done

@@ -3,6 +3,7 @@
  * in this process's memory. */
 #include "tests/unit/suites.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "profile/model.h"
@@ -110,9 +111,8 @@ START_TEST(more_modules_than_the_limit)
 	ck_assert_uint_eq(limited.items.count, 1);
 	ck_assert_uint_ge(limited.excess_max, 1);
 	limited.moment = (struct vg_moment){ .time_ns = UINT64_MAX, .evidence = VG_EVIDENCE_MARKS };
-	range = vg_modules_find(&limited, (uint64_t)limited.items.items[0].image.base);
-	ck_assert(range == NULL || range->module == 0);
-	range = vg_modules_find(&limited, (uint64_t)(uintptr_t)strlen);
+	/* The first module is this program.  malloc() is in another one, or in a sanitizer's. */
+	range = vg_modules_find(&limited, (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "malloc"));
 	ck_assert_ptr_nonnull(range);
 	ck_assert_uint_eq(range->module, VG_NONE);
 	vg_modules_free(&limited);

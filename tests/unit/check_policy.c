@@ -169,6 +169,31 @@ START_TEST(method_costs_at_most_twice_the_best)
 }
 END_TEST
 
+/* Which recordings get a repeat.  The thread's count of timeslices is 7. */
+static const struct {
+	const char *name;
+	struct vg_repeat_facts facts;
+	bool repeats;
+} repeats[] = {
+	{ "has not run", { 7, 7, 0, true, true, true, false }, true },
+	{ "has run", { 7, 6, 0, true, true, true, false }, false },
+	{ "has not run; the recording lacks the stack", { 7, 7, 7, true, true, false, false }, false },
+	{ "was found waiting, and its stack is older", { 7, 6, 7, true, true, true, false }, false },
+	{ "has no stack", { 7, 7, 0, true, false, false, false }, false },
+	{ "is in another interval", { 7, 7, 7, false, true, true, false }, false },
+	{ "has not run; CPU time only", { 7, 7, 0, true, true, false, true }, true },
+	{ "was found waiting; CPU time only", { 7, 6, 7, true, true, false, true }, true },
+	{ "was found waiting, and has no stack; CPU time only", { 7, 0, 7, true, false, false, true }, true },
+	{ "has run; CPU time only", { 7, 6, 6, true, true, true, true }, false },
+	{ "is in another interval; CPU time only", { 7, 7, 7, false, true, true, true }, false },
+};
+
+START_TEST(thread_that_has_not_run_is_repeated)
+{
+	ck_assert_msg(vg_repeats(&repeats[_i].facts) == repeats[_i].repeats, "a thread that %s", repeats[_i].name);
+}
+END_TEST
+
 /* Each thread has one method: what it does, whether it has timers, and what is wanted. */
 static const struct {
 	bool running, has_timers, cpu_only;
@@ -266,6 +291,7 @@ Suite *policy_suite(void)
 	tcase_add_test(tests, short_use_is_no_decision);
 	tcase_add_test(tests, bursts_do_not_change_the_method);
 	tcase_add_test(tests, method_costs_at_most_twice_the_best);
+	tcase_add_loop_test(tests, thread_that_has_not_run_is_repeated, 0, sizeof repeats / sizeof *repeats);
 	tcase_add_loop_test(tests, thread_has_one_method, 0, sizeof methods / sizeof *methods);
 	tcase_add_test(tests, ticks_are_far_apart_with_timers_only);
 	tcase_add_test(tests, ticks_are_far_apart_for_busy_threads);

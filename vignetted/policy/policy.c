@@ -3,6 +3,17 @@
 
 /* ---- the method of a tick ---- */
 
+bool vg_repeats(const struct vg_repeat_facts *facts)
+{
+	bool stack_same = facts->any_stack && facts->timeslices == facts->stack_timeslices;
+
+	if (!facts->same_interval)
+		return false;
+	if (facts->cpu_only)
+		return stack_same || facts->timeslices == facts->passed_timeslices;
+	return stack_same && facts->has_stack;
+}
+
 enum vg_method vg_method_choose(bool running, bool has_timers, bool cpu_only)
 {
 	if (running)

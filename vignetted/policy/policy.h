@@ -24,9 +24,23 @@ typedef uint32_t vg_recording_set;
 /*
  * How a thread is sampled at a tick, for the recordings whose samples are due.
  *
- * A recording that has the thread's latest stack gets a repeat of it, if the thread has not run since.  The others need
- * the thread's stack, and the way is used that disturbs the thread least.
+ * While the thread has not run, a recording that has its latest stack gets a repeat of it.  A recording of CPU time
+ * needs no stack of a waiting thread.  For all others, the way is used that disturbs the thread least.
  */
+struct vg_repeat_facts {
+	uint64_t timeslices;         /* the thread's count of timeslices now; while it is unchanged, the thread has not
+					run */
+	uint64_t stack_timeslices;   /* the count at its latest stack */
+	uint64_t passed_timeslices;  /* the count when it was last found waiting */
+	bool same_interval;          /* it is in the interval of its latest stack; if not, it has run */
+	bool any_stack;              /* it has a latest stack */
+	bool has_stack;              /* the recording has this stack */
+	bool cpu_only;               /* the recording wants CPU time only */
+};
+
+/* Whether the recording gets a repeat.  Pure. */
+bool vg_repeats(const struct vg_repeat_facts *facts);
+
 enum vg_method {
 	VG_METHOD_PASS,              /* the thread waits, and only CPU time is wanted */
 	VG_METHOD_TIMER,             /* the thread runs, and timers sample it */
@@ -35,8 +49,8 @@ enum vg_method {
 	VG_METHOD_STOP,              /* the thread runs: it is stopped, its stack is copied, and it is released */
 };
 
-/* running: the thread is on a CPU or in the run queue.  has_timers: timers sample it while it runs.  cpu_only: all
- * recordings that need its stack want CPU time only.  Pure. */
+/* The method for recordings that get no repeat.  running: the thread is on a CPU or in the run queue.  has_timers: timers
+ * sample it for all of them while it runs.  cpu_only: all of them want CPU time only.  Pure. */
 enum vg_method vg_method_choose(bool running, bool has_timers, bool cpu_only);
 
 /*

@@ -148,7 +148,7 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	if (rc != 0)
 		return;
 	account->last_ns = sample->time_ns;
-	account->stack_number = task->latest.number;
+	account->stack_number = sample->number;
 	account->interval = vg_events_token_for(events, task, recording->index, sample->interval);
 	account->stack_complete = walk.end == VG_WALK_ROOT;
 	account->stacks_generation = recorder->stacks_generation;

@@ -30,12 +30,13 @@ struct vg_new_sample {
 	int64_t call;                /* the system call that the thread waits in, or -1 */
 	uint64_t interval;           /* token of the thread's interval, or 0 */
 	uint64_t time_ns;
+	uint64_t number;             /* of the stack: see vg_task.latest */
 };
 
 /* Whether the recording has the thread's latest stack, so that it can be repeated. */
 bool vg_account_has_latest(const struct vg_recording *recording, const struct vg_task *task);
 
-/* Takes a sample with these weights (policy/weights.h).  The caller has set task->latest.  The thread's next sample may
+/* Takes a sample with these weights (policy/weights.h).  The thread's next sample may
  * add weight to this sample.  So this sample is written only when the next one is taken, or by vg_account_flush(). */
 void vg_account_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
 		       const struct vg_new_sample *sample, const struct vg_weight_pair *weights);

@@ -63,7 +63,7 @@ static void round_begin(struct vg_session *session)
 
 /* Checks the limits of recordings.  Returns whether the round may continue after the thread at index `at`.  A round has
  * a time limit, because signals and requests wait until it ends.  There may be thousands of threads, and the unwind
- * information of each one may take 35 ms to read (walker.c). */
+ * information of each one may take 35 ms to read (walker.c), and of one of them twice as long. */
 static bool round_check(struct vg_session *session, size_t at)
 {
 	uint64_t now_ns = vg_now_ns();

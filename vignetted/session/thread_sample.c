@@ -52,17 +52,21 @@ static bool interval_changed(const struct vg_events *events, const struct vg_tas
 
 /* Returns the recordings of the set that get a repeat of the thread's latest sample. */
 static vg_recording_set repeats_in(const struct vg_recording *recordings, const struct vg_task *task,
-				   vg_recording_set set)
+				   vg_recording_set set, bool same_interval)
 {
-	bool stack_same = task->latest.number != 0 && task->activity.timeslices == task->latest.timeslices;
-	bool passed = task->activity.timeslices == task->latest.passed_timeslices;
 	vg_recording_set repeats = 0;
 
 	VG_EACH_RECORDING(i, set) {
-		bool repeated = recordings[i].options.cpu_mode ? stack_same || passed :
-				stack_same && vg_account_has_latest(&recordings[i], task);
+		const struct vg_repeat_facts facts = {
+			.timeslices = task->activity.timeslices,
+			.stack_timeslices = task->latest.timeslices,
+			.passed_timeslices = task->latest.passed_timeslices,
+			.same_interval = same_interval, .any_stack = task->latest.number != 0,
+			.has_stack = vg_account_has_latest(&recordings[i], task),
+			.cpu_only = recordings[i].options.cpu_mode,
+		};
 
-		repeats |= (uint32_t)repeated << i;
+		repeats |= (uint32_t)vg_repeats(&facts) << i;
 	}
 	return repeats;
 }
@@ -125,9 +129,11 @@ static void deliver(struct vg_session *session, vg_recording_set set, struct vg_
 	/* A stack that was copied for some recordings, while others could repeat it, is the same stack. */
 	if (task->latest.number == 0 || task->latest.timeslices != stack->timeslices ||
 	    task->latest.interval != sample.interval)
-		task->latest.number++;
+		task->latest.number = ++task->latest.count;
 	task->latest.timeslices = stack->timeslices;
+	task->latest.time_ns = clocks.time_ns;
 	task->latest.interval = sample.interval;
+	sample.number = task->latest.number;
 	VG_EACH_RECORDING(i, set) {
 		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, &clocks, state);
 
@@ -198,6 +204,8 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 			stack.timeslices += SLICES_PER_STOP;
 		if (was_waiting && task->latest.timeslices == timeslices)
 			task->latest.timeslices = stack.timeslices;
+		if (was_waiting && task->latest.passed_timeslices == timeslices)
+			task->latest.passed_timeslices = stack.timeslices;
 		stack.stop.was_waiting = was_waiting;
 		state = vg_stop_state(&stack.stop);
 		deliver(session, stop_takers(session, set, task, state, stack.in_call), task, &stack, state);
@@ -236,11 +244,10 @@ static bool activity_read(struct vg_session *session, struct vg_task *task, vg_r
 
 void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 {
-	vg_recording_set due = session->round.due & session->live & task->in_profiles, repeats = 0, needs, wall;
+	vg_recording_set due = session->round.due & session->live & task->in_profiles, repeats, covered, needs, wall;
 	const _Atomic uint64_t *token_address;
 	struct vg_clocks clocks;
 	struct vg_wait wait;
-	bool has_timers;
 
 	/* An exiting thread is not read, so only a scan can notice its exit. */
 	session->tasks.stale |= task->exiting;
@@ -251,10 +258,10 @@ void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 		vg_weights_observe(&task->accounts[i].weights, &clocks);
 		vg_recording_thread_cpu(&session->recordings[i], task->activity.cpu_ns);
 	}
-	has_timers = vg_timer_samples_decide(session, task, due, clocks.time_ns);
+	covered = vg_timer_samples_decide(session, task, due, clocks.time_ns);
 	token_address = vg_events_token_address(&session->events, task);
-	if (!interval_changed(&session->events, task, token_address))
-		repeats = repeats_in(session->recordings, task, due);
+	repeats = repeats_in(session->recordings, task, due,
+			     !interval_changed(&session->events, task, token_address));
 	repeat(session->recordings, repeats, task, &clocks, &session->ticks, session->periods_per_tick);
 	needs = due & ~repeats;
 	if (needs == 0)
@@ -268,19 +275,20 @@ void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 	if (!wait.running)
 		task->latest.passed_timeslices = task->activity.timeslices;
 	wall = needs & ~cpu_only_in(session->recordings, needs);
-	switch (vg_method_choose(wait.running, has_timers, wall == 0)) {
-	case VG_METHOD_PASS:
-		return;
-	case VG_METHOD_TIMER:
-		VG_EACH_RECORDING(i, needs)
+	if (wait.running) {
+		VG_EACH_RECORDING(i, needs & covered)
 			vg_weights_running(&task->accounts[i].weights);
+	}
+	switch (vg_method_choose(wait.running, (needs & ~covered) == 0, wall == 0)) {
+	case VG_METHOD_PASS:
+	case VG_METHOD_TIMER:
 		return;
 	case VG_METHOD_READ:
 		if (wait_sample(session, task, wall, &wait, token_address))
 			stop_sample(session, task, wall, true, token_address);
 		return;
 	case VG_METHOD_STOP:
-		stop_sample(session, task, needs, false, token_address);
+		stop_sample(session, task, needs & ~covered, false, token_address);
 		return;
 	}
 }

@@ -82,32 +82,34 @@ static bool queue_due(const struct vg_recording *recordings, const struct vg_tas
 	return false;
 }
 
-bool vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set due, uint64_t now_ns)
+vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set due,
+					 uint64_t now_ns)
 {
-	bool were_open = task->timers.open, covered = true;
+	vg_recording_set covered = 0;
+	bool were_open = task->timers.open;
 
 	task->timers.queue_due = task->timers.kernel_due = false;
 	if (session->timers.rings == NULL)
-		return false;
+		return 0;
 	method_decide(&session->timers, task, now_ns, session->scheduler_tick_ns, &session->pace.load);
 	/* A timer that was just opened takes its first sample one period later: stop the thread at this tick. */
 	if (!were_open || !task->timers.open || task->timers.needs_stop || task->timers.silent ||
 	    session->round.all_now)
-		return false;
+		return 0;
 	task->timers.queue_due = queue_due(session->recordings, task, due);
 	if (task->timers.queue_due) {
 		session->pace.load.queue_stops++;
-		return false;
+		return 0;
 	}
 	VG_EACH_RECORDING(i, due)
-		covered = covered && is_covered(&session->timers, &session->recordings[i], task,
-						vg_session_period_ns(session));
+		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,
+						vg_session_period_ns(session)) << i;
 	/* Timers that are behind may take no samples at all, for example because the thread runs on a CPU without a
 	 * ring.  So stop the thread at each tick until a timer sample arrives.  The limit in is_covered() alone would
 	 * not do that: the sample of the first stop takes the whole balance.  If timers may not sample kernel code,
 	 * they are often behind, although they work. */
-	task->timers.silent = !covered && !session->timers.user_only;
-	task->timers.kernel_due = !covered && session->timers.user_only &&
+	task->timers.silent = covered != due && !session->timers.user_only;
+	task->timers.kernel_due = covered != due && session->timers.user_only &&
 				  task->timers.kernel_stops < KERNEL_STOPS_MAX;
 	return covered;
 }
@@ -171,10 +173,12 @@ static int sample_walk(struct vg_session *session, struct vg_task *task, const s
 	} while (rc == -EAGAIN);
 	/* A stop is needed in these cases: the stack is too deep; it continues on another stack below a signal
 	 * handler; the leaf function uses memory below its stack pointer, which the kernel does not copy; or the
-	 * modules of that moment are not known. */
+	 * modules of that moment are not known.  If the leaf frame alone exceeds the work limit, a stop does not help,
+	 * but not every timer sample must take that long. */
 	task->timers.needs_stop = rc == 0 && (walker->walk.end == VG_WALK_TRUNCATED ||
 					      vg_walker_needs_other_stack(walker) ||
-					      (walker->walk.end == VG_WALK_BAD_INFO && walker->walk.count == 1) ||
+					      ((walker->walk.end == VG_WALK_BAD_INFO ||
+						walker->walk.end == VG_WALK_WORK_LIMIT) && walker->walk.count == 1) ||
 					      (walker->walk.end == VG_WALK_MODULE_UNLOADED &&
 					       walker->snapshot.moment.evidence == VG_EVIDENCE_MARKS_LATE));
 	return rc;
@@ -236,10 +240,10 @@ static bool kernel_frames_add(struct vg_session *session, const struct vg_timer_
 static void sample_take(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
 {
 	struct vg_new_sample taken = {
-		.call = -1, .walk = &session->walker.walk,
-		.time_ns = record->time_ns - session->begin_ns,
+		.call = -1, .walk = &session->walker.walk, .time_ns = record->time_ns - session->begin_ns,
 	};
 	vg_recording_set due = sample_due(session, task, record);
+	uint64_t interval = 0;
 	int rc;
 
 	task->timers.silent = false;
@@ -258,8 +262,7 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 		taken.call = vg_code_syscall_number(&session->memory, vg_regs_pc(&record->sample.regs));
 	task->ran = true;
 	task->timers.kernel_stops = 0;
-	task->latest.number++;
-	task->latest.timeslices = VG_TIMESLICES_UNKNOWN;
+	taken.number = ++task->latest.count;
 	VG_EACH_RECORDING(i, due) {
 		struct vg_account *account = &task->accounts[i];
 		struct vg_new_sample sample = taken;
@@ -269,10 +272,13 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 		 * the latest one, which a stop or a read took. */
 		if (sample.time_ns < account->last_ns)
 			sample.time_ns = account->last_ns;
-		sample.interval = task->latest.interval = interval_at(session, task, sample.time_ns);
+		sample.interval = interval = interval_at(session, task, sample.time_ns);
 		weights = vg_weights_timer_sample(&account->weights, sample.time_ns, session->timers.user_only);
 		vg_account_sample(&session->recordings[i], task, &session->events, &sample, &weights);
 	}
+	/* A timer sample may be older than the latest stack, which stays the latest. */
+	if (taken.time_ns >= task->latest.time_ns)
+		task->latest.interval = interval;
 }
 
 /* Counts a loss for a sample that cannot be used: its thread has exited and is no longer known, or its time is

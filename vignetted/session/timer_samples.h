@@ -22,8 +22,9 @@
 void vg_timer_samples_fetch(struct vg_session *session);
 
 /* Decides whether timers or stops sample the thread while it runs, and opens or closes its timers.  The caller has read
- * task->activity at now_ns, a session time, and has passed it to vg_weights_observe().  Returns whether timers sample
- * the thread for all recordings that are due. */
-bool vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set due, uint64_t now_ns);
+ * task->activity at now_ns, a session time, and has passed it to vg_weights_observe().  Returns the recordings
+ * of `due` for which timers sample the thread. */
+vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set due,
+					 uint64_t now_ns);
 
 #endif

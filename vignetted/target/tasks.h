@@ -16,15 +16,11 @@ enum { VG_TASK_NAME_BYTES = 64 };
 /* Files of /proc/PID/task/TID that are read often. */
 enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
 
-/* A value of vg_task.latest.timeslices: the stack was copied while the thread ran, so the count of timeslices does not
- * show whether the thread has run since. */
-#define VG_TIMESLICES_UNKNOWN UINT64_MAX
-
-/* What a recording keeps about a thread between its samples.  session/account.c writes all members.  thread_sample.c and
- * timer_samples.c also write weights, and counter_set.c counters and counters_due. */
+/* What a recording keeps about a thread between its samples.  session/account.c writes all members.  thread_sample.c
+ * and timer_samples.c also write weights, and counter_set.c counters and counters_due. */
 struct vg_account {
 	uint32_t id;                 /* in the profile */
-	uint64_t stack_number;       /* vg_task.latest.number of the latest sample that it took; 0: it took none */
+	uint64_t stack_number;       /* number (vg_task.latest) of the latest stack that it took; 0: it took none */
 	uint32_t stack;              /* that sample's stack: its id in the profile */
 	bool stack_complete;         /* `stack` reaches the thread's root */
 	uint32_t stacks_generation;  /* vg_recorder.stacks_generation when `stack` was set */
@@ -104,14 +100,17 @@ struct vg_task {
 		uint32_t skipped;    /* timer samples skipped because a stop is needed */
 	} timers;
 
-	/* Its latest stack, of any recording: session/thread_sample.c and timer_samples.c. */
+	/* The latest stack that a read or a stop has copied, for any recording: session/thread_sample.c.  Timer samples
+	 * have numbers, too.  They need no entry here: after a timer sample the thread is not where it was before. */
 	struct {
-		uint64_t number;     /* stacks so far; 0: none */
-		uint64_t timeslices; /* the thread's count of timeslices when the stack was copied, plus those that our
+		uint64_t count;      /* numbers given so far */
+		uint64_t number;     /* 0: there is none */
+		uint64_t timeslices; /* the thread's count of timeslices before the stack was copied, plus those that our
 					stops of the waiting thread have added: while the count is the same, the thread
-					has run no code since.  After a timer sample: VG_TIMESLICES_UNKNOWN */
-		uint64_t passed_timeslices; /* the count when the thread was found waiting (VG_METHOD_PASS) */
-		uint64_t interval;   /* token of the thread's interval, or 0 */
+					has run no code since */
+		uint64_t passed_timeslices; /* the count when the thread was last found waiting */
+		uint64_t time_ns;    /* session time */
+		uint64_t interval;   /* token of the interval then, or at a later timer sample; or 0 */
 	} latest;
 
 	/* By recording: session/account.c, and the files that struct vg_account names. */
