@@ -49,8 +49,8 @@ enum vg_method {
 	VG_METHOD_STOP,              /* the thread runs: it is stopped, its stack is copied, and it is released */
 };
 
-/* The method for recordings that get no repeat.  running: the thread is on a CPU or in the run queue.  has_timers: timers
- * sample it for all of them while it runs.  cpu_only: all of them want CPU time only.  Pure. */
+/* The method for recordings that get no repeat.  running: the thread is on a CPU or in the run queue.  has_timers:
+ * timers sample it for all of them while it runs.  cpu_only: all of them want CPU time only.  Pure. */
 enum vg_method vg_method_choose(bool running, bool has_timers, bool cpu_only);
 
 /*
