@@ -37,8 +37,8 @@ struct paths {
 };
 
 /* How a path ends.  DEAD: at an instruction that is not known or was visited, at a trap, after a call that does not
- * return, or at a bound.  RETURN: where the function's caller runs next, or a function that was called in its place.  JUMP: at a jump
- * to an address that is not known. */
+ * return, or at a bound.  RETURN: where the function's caller runs next, or a function that was called in its place.
+ * JUMP: at a jump to an address that is not known. */
 enum path_end { PATH_GOES_ON, PATH_ARRIVED, PATH_DEAD, PATH_RETURN, PATH_JUMP };
 
 static struct paths paths_make(struct vg_code_space *space, struct vg_code_reader *reader, unsigned int seen_log)
