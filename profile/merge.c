@@ -8,13 +8,263 @@
 
 #include "base/sum.h"
 #include "profile/damage.h"
-#include "profile/merging.h"
+#include "profile/profile_symbols.h"
 #include "profile/reading_fields.h"
+
+/* The profile that is being added.  The arrays map its indices to
+ * those of the merged profile. */
+struct part {
+	struct vg_merge *merge;
+	const struct vg_profile *from;
+	struct vg_profile *to;
+	uint32_t *strings, *modules, *functions;
+	uint32_t process, first_thread, first_stack, first_sample; /* its first indices in the merged profile */
+	uint32_t counters[VG_PERF_COUNTERS_MAX]; /* VG_NONE: the merged profile has no room for the counter */
+};
+
+/* Both return the merged profile's index for an index of the part.  map_index() reads it from a map.
+ * shift_index() adds the index that the part's first item got. */
+static uint32_t map_index(const uint32_t *map, uint32_t index)
+{
+	return index == VG_NONE ? VG_NONE : map[index];
+}
+
+static uint32_t shift_index(uint32_t index, uint32_t first)
+{
+	return index == VG_NONE ? VG_NONE : first + index;
+}
+
+/* ---- tables ----
+ * Each function adds one table of the part, and sets the table's map.  Strings, modules and functions come first.  The
+ * caller frees the maps. */
+
+static int strings_merge(struct part *part)
+{
+	int rc = 0;
+
+	part->strings = calloc(part->from->strings.count + (size_t)1, sizeof *part->strings);
+	if (part->strings == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; rc >= 0 && i < part->from->strings.count; i++)
+		rc = vg_intern_string(&part->to->strings, vg_intern_text(&part->from->strings, i), &part->strings[i]);
+	return rc < 0 ? rc : 0;
+}
+
+/* Without a build id, two modules of one name can be different files.  So such a module gets a key that is unique: the
+ * number of the process and its own number. */
+struct module_key {
+	uint32_t name, bytes;        /* name: string, or the process */
+	uint32_t index;              /* of a module without build id in its own profile; else 0 */
+	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
+};
+
+static int module_add(struct part *part, uint32_t index)
+{
+	struct vg_module module = part->from->modules.items[index], *known;
+	struct module_key key;
+	uint32_t id;
+	int rc;
+
+	memset(&key, 0, sizeof key);
+	module.name = map_index(part->strings, module.name);
+	key.bytes = module.build_id_bytes;
+	key.name = key.bytes > 0 ? module.name : part->process;
+	key.index = key.bytes > 0 ? 0 : index;
+	memcpy(key.build_id, module.build_id, module.build_id_bytes);
+	rc = vg_intern(&part->merge->modules, &key, sizeof key, &part->modules[index]);
+	if (rc < 0)
+		return rc;
+	if (rc > 0) {
+		module.id = part->modules[index];
+		rc = vg_intern(&part->to->module_ids, &module.id, sizeof module.id, &id);
+		return rc < 0 ? rc : vg_array_push(&part->to->modules, &module);
+	}
+	known = &part->to->modules.items[part->modules[index]];
+	known->unresolved = known->unresolved && module.unresolved;
+	if (module.unload_ns == UINT64_MAX)
+		known->unload_ns = UINT64_MAX;
+	return 0;
+}
+
+static int modules_merge(struct part *part)
+{
+	int rc = 0;
+
+	part->modules = calloc(part->from->modules.count + 1, sizeof *part->modules);
+	if (part->modules == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; rc == 0 && i < part->from->modules.count; i++)
+		rc = module_add(part, i);
+	return rc;
+}
+
+static int functions_merge(struct part *part)
+{
+	struct vg_profile *to = part->to;
+	int rc = 0;
+
+	part->functions = calloc(part->from->functions.count + 1, sizeof *part->functions);
+	if (part->functions == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; rc >= 0 && i < part->from->functions.count; i++) {
+		struct vg_function function = part->from->functions.items[i];
+		uint32_t key[] = { map_index(part->strings, function.name),
+				   map_index(part->strings, function.file),
+				   map_index(part->modules, function.module) };
+
+		rc = vg_intern(&part->merge->functions, key, sizeof key, &part->functions[i]);
+		function = (struct vg_function){ part->functions[i], key[0], key[1], key[2] };
+		if (rc > 0)
+			rc = vg_array_push(&to->functions, &function);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* An address without a module means something else in each process, so its symbols are left out.  No writer of ours
+ * writes such a symbol. */
+static int symbols_merge(struct part *part)
+{
+	const struct vg_profile *from = part->from;
+	VG_ARRAY(struct vg_symbol_line) lines = { 0 };
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < from->symbols.count; i++) {
+		const struct vg_symbol *symbol = &from->symbols.items[i];
+		struct vg_symbol_key key;
+
+		memcpy(&key, vg_intern_bytes(&from->symbol_keys, i, NULL), sizeof key);
+		if (key.module == VG_NONE)
+			continue;
+		lines.count = 0;
+		rc = vg_array_reserve(&lines, symbol->count);
+		for (uint32_t line = 0; rc == 0 && line < symbol->count; line++) {
+			const struct vg_symbol_line *of = &from->symbol_lines.items[symbol->first + line];
+
+			lines.items[lines.count++] = (struct vg_symbol_line){ part->functions[of->function], of->line };
+		}
+		if (rc == 0)
+			rc = vg_profile_add_symbol(part->to, part->modules[key.module], key.address, lines.items,
+						   lines.count);
+	}
+	vg_array_free(&lines);
+	return rc;
+}
+
+static int threads_merge(struct part *part)
+{
+	const struct vg_profile *from = part->from;
+	int rc = vg_array_reserve(&part->to->threads, from->threads.count);
+
+	for (size_t i = 0; rc == 0 && i < from->threads.count; i++) {
+		struct vg_thread thread = from->threads.items[i];
+
+		thread.id = (uint32_t)part->to->threads.count;
+		thread.name = map_index(part->strings, thread.name);
+		thread.process = part->process;
+		part->to->threads.items[part->to->threads.count++] = thread;
+	}
+	return rc;
+}
+
+static int stacks_merge(struct part *part)
+{
+	const struct vg_profile *from = part->from;
+	int rc = vg_array_reserve(&part->to->stacks, from->stacks.count);
+
+	for (size_t i = 0; rc == 0 && i < from->stacks.count; i++) {
+		struct vg_stack stack = from->stacks.items[i];
+
+		stack.parent = shift_index(stack.parent, part->first_stack);
+		stack.module = map_index(part->modules, stack.module);
+		part->to->stacks.items[part->to->stacks.count++] = stack;
+	}
+	return rc;
+}
+
+static int jit_code_merge(struct part *part)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < part->from->jit_code.count; i++) {
+		struct vg_jit_code code = part->from->jit_code.items[i];
+
+		code.name = map_index(part->strings, code.name);
+		rc = vg_array_push(&part->to->jit_code, &code);
+	}
+	return rc;
+}
+
+/* ---- samples and events ---- */
+
+static int token_map(struct part *part, uint64_t *token)
+{
+	const uint64_t key[] = { *token, part->process };
+	uint32_t id = 0;
+	int rc = 0;
+
+	if (*token != 0)
+		rc = vg_intern(&part->merge->tokens, key, sizeof key, &id);
+	*token = *token != 0 ? (uint64_t)id + 1 : 0;
+	return rc < 0 ? rc : 0;
+}
+
+static int samples_merge(struct part *part)
+{
+	const struct vg_profile *from = part->from;
+	int rc = vg_array_reserve(&part->to->samples, from->samples.count);
+
+	for (size_t i = 0; rc == 0 && i < from->samples.count; i++) {
+		struct vg_sample sample = from->samples.items[i];
+
+		sample.thread += part->first_thread;
+		sample.stack = shift_index(sample.stack, part->first_stack);
+		rc = token_map(part, &sample.interval);
+		part->to->samples.items[part->to->samples.count++] = sample;
+	}
+	return rc;
+}
+
+static int events_merge(struct part *part)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < part->from->events.count; i++) {
+		struct vg_event event = part->from->events.items[i];
+
+		event.thread += part->first_thread;
+		event.kind = map_index(part->strings, event.kind);
+		event.label = map_index(part->strings, event.label);
+		rc = token_map(part, &event.token);
+		if (rc == 0)
+			rc = token_map(part, &event.parent);
+		if (rc == 0)
+			rc = vg_array_push(&part->to->events, &event);
+	}
+	return rc;
+}
+
+static int counter_readings_merge(struct part *part)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < part->from->counter_readings.count; i++) {
+		const struct vg_counter_reading *of = &part->from->counter_readings.items[i];
+		struct vg_counter_reading reading = { .time_ns = of->time_ns, .thread = part->first_thread + of->thread,
+						      .sample = shift_index(of->sample, part->first_sample) };
+
+		for (uint32_t counter = 0; counter < part->from->header.counter_count; counter++) {
+			if (part->counters[counter] != VG_NONE)
+				reading.values[part->counters[counter]] = of->values[counter];
+		}
+		rc = vg_array_push(&part->to->counter_readings, &reading);
+	}
+	return rc;
+}
 
 /* ---- header ---- */
 
-static int text_check(const struct vg_merging *part, uint32_t from, uint32_t to, const char **first_path,
-		      const char *path, const char *what, struct vg_err *err)
+static int text_check(const struct part *part, uint32_t from, uint32_t to, const char **first_path, const char *path,
+		      const char *what, struct vg_err *err)
 {
 	const char *text = vg_profile_text(part->from, from), *first = vg_profile_text(part->to, to);
 
@@ -28,14 +278,14 @@ static int text_check(const struct vg_merging *part, uint32_t from, uint32_t to,
 	return 0;
 }
 
-static void text_take(const struct vg_merging *part, uint32_t from, uint32_t *to)
+static void text_take(const struct part *part, uint32_t from, uint32_t *to)
 {
 	if (*vg_profile_text(part->to, *to) == '\0')
-		*to = vg_merging_map(part->strings, from);
+		*to = map_index(part->strings, from);
 }
 
 /* Whether the merged profile has room for the names of the perf counters. */
-static int counters_check(const struct vg_merging *part, const char *path, struct vg_err *err)
+static int counters_check(const struct part *part, const char *path, struct vg_err *err)
 {
 	const struct vg_header *from = &part->from->header, *to = &part->to->header;
 	uint32_t count = to->counter_count;
@@ -53,7 +303,7 @@ static int counters_check(const struct vg_merging *part, const char *path, struc
 			  (int)VG_PERF_COUNTERS_MAX);
 }
 
-static int header_check(const struct vg_merging *part, const char *path, struct vg_err *err)
+static int header_check(const struct part *part, const char *path, struct vg_err *err)
 {
 	const struct vg_header *from = &part->from->header, *to = &part->to->header;
 	int rc = text_check(part, from->mode_name, to->mode_name, &part->merge->mode_path, path, "mode", err);
@@ -63,13 +313,13 @@ static int header_check(const struct vg_merging *part, const char *path, struct 
 	return rc != 0 ? rc : counters_check(part, path, err);
 }
 
-static void counters_add(struct vg_merging *part)
+static void counters_add(struct part *part)
 {
 	const struct vg_header *from = &part->from->header;
 	struct vg_header *to = &part->to->header;
 
 	for (uint32_t i = 0; i < from->counter_count; i++) {
-		uint32_t name = vg_merging_map(part->strings, from->counters[i]), at = 0;
+		uint32_t name = map_index(part->strings, from->counters[i]), at = 0;
 
 		while (at < to->counter_count && to->counters[at] != name)
 			at++;
@@ -79,7 +329,7 @@ static void counters_add(struct vg_merging *part)
 	}
 }
 
-static void header_add(struct vg_merging *part)
+static void header_add(struct part *part)
 {
 	const struct vg_header *from = &part->from->header;
 	struct vg_header *to = &part->to->header;
@@ -97,9 +347,9 @@ static void header_add(struct vg_merging *part)
 }
 
 /* The merged profile is truncated if one of its files is. */
-static int end_add(const struct vg_merging *part)
+static int end_add(const struct part *part)
 {
-	uint32_t end = vg_merging_map(part->strings, part->from->end_reason);
+	uint32_t end = map_index(part->strings, part->from->end_reason);
 	struct vg_profile *to = part->to;
 
 	if (part->process == 0 || end == VG_NONE)
@@ -124,13 +374,13 @@ static bool is_maximum(const char *name)
 }
 
 /* names: string -> index in `to`. */
-static int counts_add(const struct vg_merging *part, const struct vg_counts *from, struct vg_intern *names,
+static int counts_add(const struct part *part, const struct vg_counts *from, struct vg_intern *names,
 		      struct vg_counts *to)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc >= 0 && i < from->count; i++) {
-		struct vg_count count = { vg_merging_map(part->strings, from->items[i].name), from->items[i].value };
+		struct vg_count count = { map_index(part->strings, from->items[i].name), from->items[i].value };
 		uint32_t at = 0;
 
 		rc = vg_intern(names, &count.name, sizeof count.name, &at);
@@ -145,7 +395,7 @@ static int counts_add(const struct vg_merging *part, const struct vg_counts *fro
 }
 
 /* Offsets of damage are those in its own file. */
-static int damage_add(const struct vg_merging *part)
+static int damage_add(const struct part *part)
 {
 	const struct vg_profile *from = part->from;
 	struct vg_profile *to = part->to;
@@ -158,7 +408,7 @@ static int damage_add(const struct vg_merging *part)
 	return rc;
 }
 
-static void sums_add(const struct vg_merging *part)
+static void sums_add(const struct part *part)
 {
 	const struct vg_profile *from = part->from;
 	struct vg_profile *to = part->to;
@@ -196,28 +446,28 @@ static int texts_begin(struct vg_profile *to)
 	return rc;
 }
 
-static int process_add(const struct vg_merging *part)
+static int process_add(const struct part *part)
 {
 	struct vg_process process = part->from->processes.items[0];
 
-	process.name = vg_merging_map(part->strings, process.name);
-	process.program = vg_merging_map(part->strings, process.program);
+	process.name = map_index(part->strings, process.name);
+	process.program = map_index(part->strings, process.program);
 	process.first_stack = part->first_stack;
 	process.first_jit_code = part->to->jit_code.count;
 	return vg_array_push(&part->to->processes, &process);
 }
 
-static int part_add(struct vg_merging *part)
+static int part_add(struct part *part)
 {
 	struct vg_merge *merge = part->merge;
 	const struct vg_profile *from = part->from;
 	struct vg_profile *to = part->to;
-	int rc = vg_merging_strings(part);
+	int rc = strings_merge(part);
 
 	if (rc == 0)
-		rc = vg_merging_modules(part);
+		rc = modules_merge(part);
 	if (rc == 0)
-		rc = vg_merging_functions(part);
+		rc = functions_merge(part);
 	if (rc != 0)
 		return rc;
 	header_add(part);
@@ -226,19 +476,19 @@ static int part_add(struct vg_merging *part)
 	if (rc == 0)
 		rc = process_add(part);
 	if (rc == 0)
-		rc = vg_merging_symbols(part);
+		rc = symbols_merge(part);
 	if (rc == 0)
-		rc = vg_merging_threads(part);
+		rc = threads_merge(part);
 	if (rc == 0)
-		rc = vg_merging_stacks(part);
+		rc = stacks_merge(part);
 	if (rc == 0)
-		rc = vg_merging_jit_code(part);
+		rc = jit_code_merge(part);
 	if (rc == 0)
-		rc = vg_merging_samples(part);
+		rc = samples_merge(part);
 	if (rc == 0)
-		rc = vg_merging_events(part);
+		rc = events_merge(part);
 	if (rc == 0)
-		rc = vg_merging_counter_readings(part);
+		rc = counter_readings_merge(part);
 	if (rc == 0)
 		rc = counts_add(part, &from->lost, &merge->lost, &to->lost);
 	if (rc == 0)
@@ -249,7 +499,7 @@ static int part_add(struct vg_merging *part)
 int vg_merge_add(struct vg_merge *merge, const struct vg_profile *from, const char *path, struct vg_err *err)
 {
 	struct vg_profile *to = merge->profile;
-	struct vg_merging part = { .merge = merge, .from = from, .to = to };
+	struct part part = { .merge = merge, .from = from, .to = to };
 	int rc = texts_begin(to);
 
 	if (rc == 0 && !fits(to, from))

@@ -5,7 +5,7 @@
 #include "profile/chunk.h"
 #include "profile/model.h"
 
-/* The state of vg_profile_read(), shared by reader.c, stream.c and the reading_*.c files only. */
+/* The state of vg_profile_read(), shared by reader.c, stream.c and reading.c only. */
 struct vg_reader {
 	struct vg_profile *profile;
 	const unsigned char *bytes;  /* of the file */
