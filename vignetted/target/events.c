@@ -8,7 +8,213 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "vignetted/target/event_record.h"
+
+/* ---- records of the event ring ---- */
+
+/* A copy of one record of the event ring, still untrusted. */
+struct event_record {
+	uint64_t time_ns, type_and_labels, value, parent; /* as in struct vg_lane_record */
+};
+
+/* The clock readings of two processes may differ.  A record that is later than our clock by more than this is
+ * forged. */
+static const uint64_t CLOCK_AHEAD_MAX_NS = 1000000000;
+
+/* Finds the labels that the host has added.  After a label with an invalid length no further labels are read. */
+static void labels_read(struct vg_events *events)
+{
+	uint64_t end = atomic_load_explicit(&events->shared->labels_bytes, memory_order_acquire);
+	const volatile unsigned char *bytes = events->shared->labels;
+
+	if (end > VG_LANES_LABELS_BYTES)
+		return;
+	while (events->labels_bytes + 2 <= end) {
+		struct vg_events_label label = { .offset = (uint32_t)events->labels_bytes + 2 };
+
+		label.length = bytes[label.offset - 2] | (uint32_t)bytes[label.offset - 1] << 8;
+		if (label.length > VG_LANES_LABEL_MAX || label.length > end - label.offset ||
+		    vg_array_push(&events->labels, &label) != 0)
+			return;
+		events->labels_bytes = label.offset + label.length;
+	}
+}
+
+/* Returns the label's id in profiles: its number in the event ring, minus 1.  VG_NONE for number 0, which means no
+ * label. */
+static uint32_t label_id(uint64_t number)
+{
+	return number == 0 ? VG_NONE : (uint32_t)number - 1;
+}
+
+/* Writes the label to a profile that does not have it yet. */
+static void label_write(struct vg_events *events, uint32_t out, uint32_t id)
+{
+	char text[VG_LANES_LABEL_MAX];
+	struct vg_events_label *label;
+
+	if (id == VG_NONE || (events->labels.items[id].written & 1u << out) != 0)
+		return;
+	label = &events->labels.items[id];
+	label->written |= 1u << out;
+	memcpy(text, events->shared->labels + label->offset, label->length);
+	vg_writer_label(events->profiles[out].writer, id, text, label->length);
+}
+
+/* Returns `token` if it names this lane and a record of this session before record number `head`.  Otherwise returns 0.
+ * Does not check whether that record began an interval. */
+static uint64_t token_check(const struct vg_events_lane *own, uint32_t lane, uint64_t token, uint64_t head)
+{
+	uint64_t number = token >> 8;
+
+	return vg_token_lane(token) == lane && number > own->first && number <= head ? token : 0;
+}
+
+/* Fills *event; its time_ns is session time.  Returns 0, or -EBADMSG if the record is invalid. */
+static int record_check(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
+			const struct event_record *record, struct vg_writer_event *event)
+{
+	const uint64_t mask = (UINT64_C(1) << VG_LANE_LABEL_BITS) - 1;
+	uint64_t kind = record->type_and_labels >> VG_LANE_KIND_SHIFT & mask;
+	uint64_t label = record->type_and_labels >> VG_LANE_LABEL_SHIFT & mask;
+	struct vg_events_lane *own = &events->lanes[lane];
+
+	*event = (struct vg_writer_event){
+		.type = record->type_and_labels & 0xff, .value = record->value,
+		.time_ns = record->time_ns - events->begin_ns,
+		.kind = label_id(kind), .label = label_id(label),
+	};
+	if (event->type >= VG_EVENT_TYPES || record->time_ns < events->begin_ns ||
+	    event->time_ns > context->now_ns + CLOCK_AHEAD_MAX_NS || kind > events->labels.count ||
+	    label > events->labels.count)
+		return -EBADMSG;
+	if (event->time_ns < own->last_ns)
+		event->time_ns = own->last_ns;
+	switch (event->type) {
+	case VG_EVENT_BEGIN:
+	case VG_EVENT_DETACHED_BEGIN:
+		event->token = vg_lane_token(own->tail, lane);
+		event->parent = record->parent == event->token ? event->token :
+				token_check(own, lane, record->parent, own->tail);
+		break;
+	case VG_EVENT_END:
+	case VG_EVENT_DETACHED_END:
+		event->token = record->value;
+		event->value = 0;
+		event->time_ns = vg_lane_end_ns(own, event->token, event->time_ns);
+		return record->value != 0 ? 0 : -EBADMSG;
+	case VG_EVENT_INSTANT:
+	case VG_EVENT_COUNTER:
+	case VG_EVENT_TYPES:
+		break;
+	}
+	return 0;
+}
+
+/* Whether the interval began before the recording `index` began. */
+static bool began_before(const struct vg_events *events, uint32_t index, uint64_t token)
+{
+	return token >> 8 <= events->lanes[vg_token_lane(token)].first_of[index];
+}
+
+/* Writes the event to one profile, with that profile's time and thread id. */
+static void event_write(struct vg_events *events, struct vg_events_lane *own, uint32_t index,
+			struct vg_writer_event event)
+{
+	struct vg_events_profile *out = &events->profiles[index];
+
+	if (event.time_ns < out->since_ns) {
+		own->first_of[index] = own->tail + 1;
+		return;
+	}
+	if (event.time_ns > out->until_ns)
+		return;
+	if (event.token != 0 && began_before(events, index, event.token))
+		return;
+	if (vg_writer_full(out->writer)) {
+		out->file_full++;
+		return;
+	}
+	label_write(events, index, event.kind);
+	label_write(events, index, event.label);
+	event.time_ns -= out->since_ns;
+	event.thread = own->threads[index];
+	if (began_before(events, index, event.parent))
+		event.parent = 0;
+	out->recorded++;
+	vg_writer_event(out->writer, &event);
+}
+
+/* Returns the number of the first intact record of a copy that begins at record number `tail`.  The host overwrote the
+ * earlier records during the copy. */
+static uint64_t first_intact(const struct vg_lane *lane, uint64_t tail)
+{
+	uint64_t head;
+
+	atomic_thread_fence(memory_order_acquire);
+	head = atomic_load_explicit(&lane->head, memory_order_relaxed);
+	/* The record at `head` may be half written. */
+	if (head < tail || head - tail < VG_LANE_RECORDS)
+		return tail;
+	return head - VG_LANE_RECORDS + 1;
+}
+
+/* Copies `count` records, beginning with record number `tail`, from the lane's records. */
+static void records_copy(const struct vg_lane_record *records, uint64_t tail, size_t count, struct event_record *batch)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct vg_lane_record *record = &records[(tail + i) % VG_LANE_RECORDS];
+
+		batch[i].time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed);
+		batch[i].type_and_labels = atomic_load_explicit(&record->type_and_labels, memory_order_relaxed);
+		batch[i].value = atomic_load_explicit(&record->value, memory_order_relaxed);
+		batch[i].parent = atomic_load_explicit(&record->parent, memory_order_relaxed);
+	}
+}
+
+/* Drops the lane's records, which no profile wants, without counting them. */
+static void records_drop(struct vg_events *events, uint32_t lane)
+{
+	struct vg_lane *shared = &events->shared->lanes[lane];
+	struct vg_events_lane *own = &events->lanes[lane];
+
+	own->tail = atomic_load_explicit(&shared->head, memory_order_acquire);
+	VG_EACH_RECORDING(i, events->live)
+		own->first_of[i] = own->tail;
+	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
+}
+
+/* Returns the session time of record `number`, which is in the ring. */
+static uint64_t record_ns(const struct vg_events *events, uint32_t lane, uint64_t number)
+{
+	return atomic_load(&events->shared->records[lane][number % VG_LANE_RECORDS].time_ns) - events->begin_ns;
+}
+
+/* Writes `record`, whose number is the lane's `tail`, to each profile that has the lane's thread.  Labels that a
+ * profile does not have yet are written before the record.  An invalid record is counted in events->malformed
+ * instead. */
+static void record_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
+			 const struct event_record *record)
+{
+	struct vg_events_lane *own = &events->lanes[lane];
+	struct vg_writer_event event;
+
+	if (record_check(events, context, lane, record, &event) != 0) {
+		events->malformed++;
+		return;
+	}
+	own->last_ns = event.time_ns;
+	if (event.type == VG_EVENT_BEGIN)
+		vg_lane_open(own, event.time_ns, event.token);
+	else if (event.type == VG_EVENT_END)
+		vg_lane_close(own, event.time_ns, event.token);
+	VG_EACH_RECORDING(i, own->thread_written & ~own->skipped)
+		event_write(events, own, i, event);
+	/* Profiles that do not have the thread, or not yet, do not get the event. */
+	VG_EACH_RECORDING(i, events->live & (~own->thread_written | own->skipped))
+		own->first_of[i] = own->tail + 1;
+}
+
+/* ---- lanes, threads and profiles ---- */
 
 /* The most records that are copied from the ring at a time. */
 enum { BATCH = 256 };
@@ -94,8 +300,8 @@ void vg_events_begin(struct vg_events *events, uint64_t begin_ns)
 	}
 }
 
-void vg_events_recording_begin(struct vg_events *events, uint32_t index, struct vg_writer *writer,
-			       uint32_t *threads, uint64_t now_ns)
+void vg_events_recording_begin(struct vg_events *events, uint32_t index, struct vg_writer *writer, uint32_t *threads,
+			       uint64_t now_ns)
 {
 	events->profiles[index] = (struct vg_events_profile){
 		.writer = writer, .threads = threads, .since_ns = now_ns, .until_ns = UINT64_MAX,
@@ -136,11 +342,10 @@ static struct vg_task *task_find(const struct vg_drain_context *context, uint32_
 }
 
 /* Session time of the lane's oldest record that is not drained yet.  If that time is impossible: now. */
-static uint64_t first_event_ns(const struct vg_events *events, const struct vg_drain_context *context,
-			       uint32_t lane)
+static uint64_t first_event_ns(const struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
 {
 	const struct vg_events_lane *own = &events->lanes[lane];
-	uint64_t time_ns = vg_event_record_ns(events, lane, own->tail);
+	uint64_t time_ns = record_ns(events, lane, own->tail);
 
 	return time_ns >= own->last_ns && time_ns <= context->now_ns ? time_ns : context->now_ns;
 }
@@ -248,7 +453,7 @@ static bool lane_thread_find(struct vg_events *events, const struct vg_drain_con
 		own->known = true;
 	} else if (wanted_in(events, tid) == 0) {
 		/* Look the thread up again at each drain: a recording of all threads may begin. */
-		vg_event_records_drop(events, lane);
+		records_drop(events, lane);
 		own->claims = claims - 1;
 		return false;
 	} else if (taken && !context->last && own->drains_waited++ < DRAINS_WAITED_MAX) {
@@ -306,12 +511,11 @@ static void lane_skip(struct vg_events *events, struct vg_events_lane *own, uint
 	vg_lane_skip(own);
 }
 
-static void lane_drain(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
-		       uint64_t head)
+static void lane_drain(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane, uint64_t head)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	struct vg_lane *shared = &events->shared->lanes[lane];
-	struct vg_event_record batch[BATCH];
+	struct event_record batch[BATCH];
 
 	/* A decreased head is invalid.  Without `overwrite`, an advance of more than VG_LANE_RECORDS is invalid too. */
 	if (head < own->tail || (!events->overwrite && head - own->tail > VG_LANE_RECORDS)) {
@@ -324,12 +528,12 @@ static void lane_drain(struct vg_events *events, const struct vg_drain_context *
 		size_t count = head - own->tail < BATCH ? (size_t)(head - own->tail) : BATCH;
 		uint64_t start = own->tail, intact;
 
-		vg_event_records_copy(events->shared->records[lane], start, count, batch);
-		intact = events->overwrite ? vg_event_first_intact(shared, start) : start;
+		records_copy(events->shared->records[lane], start, count, batch);
+		intact = events->overwrite ? first_intact(shared, start) : start;
 		if (intact > start)
 			lane_skip(events, own, intact);
 		for (; own->tail < start + count; own->tail++)
-			vg_event_record_write(events, context, lane, &batch[own->tail - start]);
+			record_write(events, context, lane, &batch[own->tail - start]);
 		atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
 	}
 	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
@@ -367,7 +571,7 @@ void vg_events_drain(struct vg_events *events, const struct vg_drain_context *co
 			continue;
 		if (cpu_ns == 0)
 			cpu_ns = vg_own_cpu_ns();
-		vg_event_labels_read(events);
+		labels_read(events);
 		if (!lane_thread_find(events, context, i))
 			continue;
 		lane_name_write(events, context, i);
@@ -408,7 +612,7 @@ uint64_t vg_events_token_check(const struct vg_events *events, const struct vg_t
 {
 	if (events->shared == NULL || task->lane == 0)
 		return 0;
-	return vg_event_token_check(&events->lanes[task->lane - 1], task->lane - 1, token, UINT64_MAX >> 8);
+	return token_check(&events->lanes[task->lane - 1], task->lane - 1, token, UINT64_MAX >> 8);
 }
 
 uint64_t vg_events_token_for(const struct vg_events *events, const struct vg_task *task,
@@ -437,7 +641,7 @@ void vg_events_finish(struct vg_events *events, uint64_t until_ns)
 		uint64_t head = atomic_load(&events->shared->lanes[i].head), left = head - events->lanes[i].tail;
 
 		for (left = left < VG_LANE_RECORDS ? left : VG_LANE_RECORDS; left > 0; left--)
-			events->overrun += vg_event_record_ns(events, i, head - left) <= until_ns;
+			events->overrun += record_ns(events, i, head - left) <= until_ns;
 		events->lanes[i].tail = head;
 	}
 }
