@@ -6,6 +6,7 @@
 
 #include "base/sorted.h"
 #include "profile/damage.h"
+#include "profile/reading.h"
 #include "profile/reading_fields.h"
 
 /* The latest start time, in the year 2242.  A later one comes from a hostile header, and counts as unknown.  This time

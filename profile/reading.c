@@ -57,7 +57,7 @@ static int header_field(struct vg_reader *reader, struct vg_record_view *record,
 			return vg_cursor_uint(&record->cursor, fields[i].number);
 		if (fields[i].number32 != NULL)
 			return vg_field_u32(record, fields[i].number32);
-		return vg_field_text(reader, record, fields[i].text);
+		return vg_field_text(reader->profile, record, fields[i].text);
 	}
 	reader->profile->unknown_fields++;
 	return vg_cursor_skip(&record->cursor);
@@ -112,7 +112,7 @@ static int read_counts(struct vg_reader *reader, struct vg_record_view *record, 
 	for (; rc == 0 && count > 0; count--) {
 		struct vg_count one;
 
-		rc = vg_field_text(reader, record, &one.name);
+		rc = vg_field_text(reader->profile, record, &one.name);
 		if (rc == 0)
 			rc = vg_cursor_uint(&record->cursor, &one.value);
 		if (rc == 0)
@@ -145,7 +145,7 @@ int vg_on_gap(struct vg_reader *reader, struct vg_record_view *record)
 int vg_on_end(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
-	int rc = vg_field_text(reader, record, &profile->end_reason);
+	int rc = vg_field_text(reader->profile, record, &profile->end_reason);
 
 	return rc != 0 ? rc : vg_field_time_ns(record, &profile->duration_ns);
 }
@@ -202,7 +202,7 @@ int vg_on_module(struct vg_reader *reader, struct vg_record_view *record)
 
 	if (vg_field_u32(record, &module.id) != 0 || vg_field_time_ns(record, &module.load_ns) != 0)
 		return -EBADMSG;
-	rc = vg_field_file_name(reader, record, &module.name);
+	rc = vg_field_file_name(reader->profile, record, &module.name);
 	if (rc != 0 || vg_cursor_bin(&record->cursor, &build_id, &length) != 0 ||
 	    length > sizeof module.build_id ||
 	    vg_cursor_uint(&record->cursor, &module.base) != 0 ||
@@ -240,7 +240,7 @@ int vg_on_thread(struct vg_reader *reader, struct vg_record_view *record)
 	if (vg_field_u32(record, &thread.id) != 0 || vg_field_time_ns(record, &thread.begin_ns) != 0 ||
 	    vg_field_u32(record, &tid) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader, record, &thread.name);
+	rc = vg_field_text(reader->profile, record, &thread.name);
 	if (rc == 0)
 		rc = thread_index(reader, thread.id, &index);
 	if (rc != 0)
@@ -259,7 +259,7 @@ int vg_on_thread_name(struct vg_reader *reader, struct vg_record_view *record)
 
 	if (vg_field_u32(record, &id) != 0 || vg_field_time_ns(record, &time_ns) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader, record, &name);
+	rc = vg_field_text(reader->profile, record, &name);
 	if (rc == 0)
 		rc = thread_index(reader, id, &index);
 	if (rc == 0)
@@ -611,9 +611,9 @@ int vg_on_function(struct vg_reader *reader, struct vg_record_view *record)
 
 	if (vg_field_u32(record, &function.id) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader, record, &function.name);
+	rc = vg_field_text(reader->profile, record, &function.name);
 	if (rc == 0)
-		rc = vg_field_optional_text(reader, record, &function.file);
+		rc = vg_field_optional_text(reader->profile, record, &function.file);
 	if (rc == 0)
 		rc = module_field(reader, record, &function.module);
 	if (rc == 0)
@@ -686,7 +686,7 @@ int vg_on_jit_code(struct vg_reader *reader, struct vg_record_view *record)
 	if (vg_cursor_uint(&record->cursor, &code.address) != 0 ||
 	    vg_cursor_uint(&record->cursor, &code.size_bytes) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader, record, &code.name);
+	rc = vg_field_text(reader->profile, record, &code.name);
 	return rc != 0 ? rc : vg_array_push(&reader->profile->jit_code, &code);
 }
 
@@ -703,7 +703,7 @@ int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
 	if (rc == 0 && (function.module == VG_NONE || vg_cursor_uint(&record->cursor, &key.address) != 0))
 		rc = -EBADMSG;
 	if (rc == 0)
-		rc = vg_field_text(reader, record, &function.name);
+		rc = vg_field_text(reader->profile, record, &function.name);
 	if (rc != 0)
 		return rc;
 	key.module = function.module;

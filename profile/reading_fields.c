@@ -39,16 +39,16 @@ int vg_field_intern(struct vg_profile *profile, const char *text, size_t length,
 	return vg_intern_string(&profile->strings, clean, string) < 0 ? -ENOMEM : 0;
 }
 
-int vg_field_text(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
+int vg_field_text(struct vg_profile *profile, struct vg_record_view *record, uint32_t *string)
 {
 	const char *text;
 	size_t length;
 	int rc = vg_cursor_str(&record->cursor, &text, &length);
 
-	return rc != 0 ? rc : vg_field_intern(reader->profile, text, length, string);
+	return rc != 0 ? rc : vg_field_intern(profile, text, length, string);
 }
 
-int vg_field_file_name(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
+int vg_field_file_name(struct vg_profile *profile, struct vg_record_view *record, uint32_t *string)
 {
 	const char *text, *slash;
 	size_t length;
@@ -61,10 +61,10 @@ int vg_field_file_name(struct vg_reader *reader, struct vg_record_view *record, 
 		length -= (size_t)(slash + 1 - text);
 		text = slash + 1;
 	}
-	return vg_field_intern(reader->profile, text, length, string);
+	return vg_field_intern(profile, text, length, string);
 }
 
-int vg_field_optional_text(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
+int vg_field_optional_text(struct vg_profile *profile, struct vg_record_view *record, uint32_t *string)
 {
 	struct vg_item item;
 	struct vg_cursor ahead = record->cursor;
@@ -72,7 +72,7 @@ int vg_field_optional_text(struct vg_reader *reader, struct vg_record_view *reco
 	if (vg_cursor_next(&ahead, &item) != 0)
 		return -EBADMSG;
 	if (item.token != VG_TOKEN_NIL)
-		return vg_field_text(reader, record, string);
+		return vg_field_text(profile, record, string);
 	record->cursor = ahead;
 	*string = VG_NONE;
 	return 0;

@@ -49,6 +49,7 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/session/round.c vignetted/session/round.h \
 	vignetted/session/schedule.c vignetted/session/schedule.h \
 	vignetted/session/session.c vignetted/session/session.h \
+	vignetted/session/session_state.h \
 	vignetted/session/thread_sample.c vignetted/session/thread_sample.h \
 	vignetted/session/threads.c vignetted/session/threads.h \
 	vignetted/session/ticks.c vignetted/session/ticks.h \

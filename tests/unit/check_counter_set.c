@@ -26,18 +26,19 @@ START_TEST(threads_one_after_another)
 	vg_counter_set_begin(&recording.counter_set, &tasks, 0);
 	recording.counter_set.open_max = 1;
 	for (uint64_t i = 0; i < 3; i++) {
-		vg_counter_set_thread_open(&recording, &task);
+		vg_counter_set_thread_open(&recording.counter_set, &task, &task.accounts[0]);
 		/* The machine may forbid perf counters. */
 		if (i == 0 && recording.counter_set.refused != 0 && recording.counter_set.refused != -EMFILE)
 			break;
 		ck_assert_ptr_nonnull(task.accounts[0].counters);
 		ck_assert_uint_eq(recording.counter_set.open, 1);
 		/* There is no room for another thread at the same time. */
-		vg_counter_set_thread_open(&recording, &second);
+		vg_counter_set_thread_open(&recording.counter_set, &second, &second.accounts[0]);
 		ck_assert_ptr_null(second.accounts[0].counters);
 		ck_assert_uint_eq(recording.counter_set.threads_without, i + 1);
 		ck_assert_int_eq(recording.counter_set.refused, -EMFILE);
-		vg_counter_set_thread_end(&recording, &task, (i + 1) * 1000 * 1000);
+		vg_counter_set_thread_end(&recording.counter_set, &recording.recorder.writer, &task, &task.accounts[0],
+					  (i + 1) * 1000 * 1000);
 		ck_assert_ptr_null(task.accounts[0].counters);
 		ck_assert_uint_eq(recording.counter_set.open, 0);
 	}

@@ -411,8 +411,9 @@ static void file_size_note(void)
 /* The program renames the file of a stall when the stall is counted. */
 START_TEST(stall_is_counted_after_its_file)
 {
-	static struct vg_recording recording = { .perf_map.directory = -1 };
-	struct vg_flight_recorder *flight_recorder = &recording.flight_recorder;
+	static struct vg_flight_recorder own;
+	struct vg_flight_recorder *flight_recorder = &own;
+	struct vg_perf_map perf_map = { .directory = -1 };
 	struct fixture fixture;
 	struct recorder recorder;
 
@@ -425,7 +426,7 @@ START_TEST(stall_is_counted_after_its_file)
 	flight_recorder->purpose = VG_DUMP_STALL;
 	ck_assert_int_eq(vg_dump_begin(&flight_recorder->dump, &recorder.flight, stall_fd, SECOND, true), 0);
 	fixture_before_write(flight_recorder->shared, sizeof *flight_recorder->shared, file_size_note);
-	ck_assert_int_eq(vg_flight_recorder_dump_end(&recording, "over"), 0);
+	ck_assert_int_eq(vg_flight_recorder_dump_end(flight_recorder, &perf_map, "over"), 0);
 	ck_assert_uint_eq(flight_recorder->shared->stalls_written, 1);
 	ck_assert_int_eq(counted_bytes, lseek(stall_fd, 0, SEEK_END));
 	munmap(flight_recorder->shared, sizeof *flight_recorder->shared);

@@ -18,7 +18,7 @@ void vg_account_begin(struct vg_recording *recording, struct vg_task *task, stru
 	};
 	vg_weights_begin(&account->weights, begin_ns, is_new ? found_ns : 0, unsampled_ns);
 	task->in_profiles |= 1u << recording->index;
-	vg_counter_set_thread_open(recording, task);
+	vg_counter_set_thread_open(&recording->counter_set, task, account);
 	if (is_written)
 		return;
 	thread.id = account->id;
@@ -199,6 +199,7 @@ void vg_account_thread_end(struct vg_recording *recording, struct vg_task *task,
 		end_ns = account->weights.time_ns;
 	remaining_time_add(recording, task, end_ns, unsampled_ns);
 	vg_account_flush(recording, task);
-	vg_counter_set_thread_end(recording, task, vg_recording_time_ns(recording, end_ns));
+	vg_counter_set_thread_end(&recording->counter_set, &recording->recorder.writer, task, account,
+				  vg_recording_time_ns(recording, end_ns));
 	vg_writer_thread_end(&recording->recorder.writer, account->id, vg_recording_time_ns(recording, end_ns));
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "vignetted/session/recording.h"
 
 /* Shares of RLIMIT_NOFILE: a quarter is for perf counters, and half for the files of threads in /proc.  The last
  * quarter is for timers (capture/timers.c). */
@@ -34,10 +33,10 @@ static void thread_refused(struct vg_counter_set *counter_set, int rc, uint32_t 
 	counter_set->threads_without++;
 }
 
-void vg_counter_set_thread_open(struct vg_recording *recording, struct vg_task *task)
+void vg_counter_set_thread_open(struct vg_counter_set *counter_set, const struct vg_task *task,
+				struct vg_account *account)
 {
-	struct vg_counter_set *counter_set = &recording->counter_set;
-	struct vg_counters **counters = &task->accounts[recording->index].counters;
+	struct vg_counters **counters = &account->counters;
 	uint32_t at = 0;
 	int rc;
 
@@ -59,14 +58,14 @@ void vg_counter_set_thread_open(struct vg_recording *recording, struct vg_task *
 		thread_refused(counter_set, rc, at);
 }
 
-static void thread_close(struct vg_recording *recording, struct vg_task *task)
+static void thread_close(struct vg_counter_set *counter_set, struct vg_account *account)
 {
-	struct vg_counters **counters = &task->accounts[recording->index].counters;
+	struct vg_counters **counters = &account->counters;
 
 	if (*counters == NULL)
 		return;
 	vg_counters_close(*counters);
-	recording->counter_set.open -= recording->counter_set.count;
+	counter_set->open -= counter_set->count;
 	free(*counters);
 	*counters = NULL;
 }
@@ -110,13 +109,11 @@ static void own_stops_subtract(struct vg_counters *counters, const uint16_t code
 	counters->stops = 0;
 }
 
-static void account_write(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
+static void account_write(struct vg_counter_set *counter_set, struct vg_writer *writer, const struct vg_task *task,
+			  struct vg_account *account, uint64_t now_ns)
 {
-	struct vg_counter_set *counter_set = &recording->counter_set;
-	struct vg_account *account = &task->accounts[recording->index];
 	struct vg_writer_perf_counters count = {
-		.thread = account->id, .count = counter_set->count,
-		.time_ns = now_ns,
+		.thread = account->id, .count = counter_set->count, .time_ns = now_ns,
 	};
 	int rc;
 
@@ -126,39 +123,44 @@ static void account_write(struct vg_recording *recording, struct vg_task *task, 
 	rc = vg_counters_read(account->counters, counter_set->codes, count.values);
 	/* Another thread has called execve(2) and taken this thread's id. */
 	if (rc == -ESRCH) {
-		thread_close(recording, task);
-		vg_counter_set_thread_open(recording, task);
+		thread_close(counter_set, account);
+		vg_counter_set_thread_open(counter_set, task, account);
 	}
 	if (rc != 0)
 		return;
 	own_stops_subtract(account->counters, counter_set->codes, count.values);
 	/* Write a reading even if all its values are 0.  Without it, the next reading in the profile would seem to
 	 * cover the time of both. */
-	vg_writer_perf_counters(&recording->recorder.writer, &count);
+	vg_writer_perf_counters(writer, &count);
 }
 
-void vg_counter_set_thread_write(struct vg_recording *recording, struct vg_task *task, uint64_t stops, uint64_t now_ns)
+void vg_counter_set_thread_write(struct vg_counter_set *counter_set, struct vg_writer *writer,
+				 const struct vg_task *task, struct vg_account *account, uint64_t stops,
+				 uint64_t now_ns)
 {
-	struct vg_account *account = &task->accounts[recording->index];
-
 	if (account->counters != NULL)
 		account->counters->stops += (uint32_t)stops;
 	if (account->counters_due)
-		account_write(recording, task, now_ns);
+		account_write(counter_set, writer, task, account, now_ns);
 }
 
-void vg_counter_set_thread_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns)
+void vg_counter_set_thread_end(struct vg_counter_set *counter_set, struct vg_writer *writer,
+			       const struct vg_task *task, struct vg_account *account, uint64_t end_ns)
 {
-	if (!recording->counter_set.running)
+	if (!counter_set->running)
 		return;
-	account_write(recording, task, end_ns);
-	thread_close(recording, task);
+	account_write(counter_set, writer, task, account, end_ns);
+	thread_close(counter_set, account);
 }
 
-void vg_counter_set_end(struct vg_recording *recording, struct vg_tasks *tasks, uint64_t now_ns)
+void vg_counter_set_end(struct vg_counter_set *counter_set, struct vg_writer *writer, struct vg_tasks *tasks,
+			uint32_t index, uint64_t now_ns)
 {
 	/* The first thread of an ended process exists until it is reaped, and its counters can be read. */
-	for (size_t i = 0; i < tasks->live.count; i++)
-		vg_counter_set_thread_end(recording, &tasks->live.items[i], now_ns);
-	recording->counter_set.running = false;
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		struct vg_task *task = &tasks->live.items[i];
+
+		vg_counter_set_thread_end(counter_set, writer, task, &task->accounts[index], now_ns);
+	}
+	counter_set->running = false;
 }

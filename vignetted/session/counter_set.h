@@ -3,9 +3,8 @@
 #define VG_VIGNETTED_COUNTER_SET_H
 
 #include "vignetted/capture/counters.h"
+#include "profile/writer.h"
 #include "vignetted/target/tasks.h"
-
-struct vg_recording;
 
 /*
  * The perf counters of one recording (capture/counters.h), for all its threads.  After each sample of a thread, the
@@ -15,9 +14,9 @@ struct vg_recording;
  *
  *     vg_counter_set_open(&set, codes);
  *     vg_counter_set_begin(&set, tasks, others_open);
- *     vg_counter_set_thread_open(recording, task);              for each thread
- *     vg_counter_set_thread_write(recording, task, stops, now_ns);   after its samples
- *     vg_counter_set_end(recording, tasks, now_ns);
+ *     vg_counter_set_thread_open(set, task, account);           for each thread
+ *     vg_counter_set_thread_write(set, writer, task, account, stops, now_ns);   after its samples
+ *     vg_counter_set_end(set, writer, tasks, index, now_ns);
  */
 struct vg_counter_set {
 	uint16_t codes[VG_COUNTERS_MAX];
@@ -39,18 +38,22 @@ void vg_counter_set_begin(struct vg_counter_set *counter_set, struct vg_tasks *t
 /* Checks whether all threads have their perf counters.  Returns 0, or a negative errno with a message. */
 int vg_counter_set_check(const struct vg_counter_set *counter_set, const struct vg_tasks *tasks, struct vg_err *err);
 
-/* Opens the perf counters of one thread. */
-void vg_counter_set_thread_open(struct vg_recording *recording, struct vg_task *task);
+/* Opens the perf counters of one thread.  `account`: the thread's, in this recording. */
+void vg_counter_set_thread_open(struct vg_counter_set *counter_set, const struct vg_task *task,
+				struct vg_account *account);
 
 /* If the thread has had a sample since the latest reading, reads its perf counters and writes their growth.  `stops`:
  * our stops of the thread since the latest call of this function.  now_ns: the recording's time. */
-void vg_counter_set_thread_write(struct vg_recording *recording, struct vg_task *task, uint64_t stops,
+void vg_counter_set_thread_write(struct vg_counter_set *counter_set, struct vg_writer *writer,
+				 const struct vg_task *task, struct vg_account *account, uint64_t stops,
 				 uint64_t now_ns);
 
 /* Writes an exited thread's perf counters for the last time, and closes them. */
-void vg_counter_set_thread_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns);
+void vg_counter_set_thread_end(struct vg_counter_set *counter_set, struct vg_writer *writer,
+			       const struct vg_task *task, struct vg_account *account, uint64_t end_ns);
 
-/* Writes the perf counters of all threads for the last time, and closes them. */
-void vg_counter_set_end(struct vg_recording *recording, struct vg_tasks *tasks, uint64_t now_ns);
+/* Writes the perf counters of all threads for the last time, and closes them.  `index`: the recording's. */
+void vg_counter_set_end(struct vg_counter_set *counter_set, struct vg_writer *writer, struct vg_tasks *tasks,
+			uint32_t index, uint64_t now_ns);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "vignetted/session/recordings.h"
+#include "vignetted/session/session.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 
@@ -36,12 +37,13 @@ static uint64_t fetch_until_now(struct vg_session *session, struct vg_recording 
 static int dump_finish(struct vg_session *session, struct vg_recording *recording, const char *reason)
 {
 	vg_priority_lower_now(&session->tracer.priority);
-	return vg_flight_recorder_dump_end(recording, reason);
+	return vg_flight_recorder_dump_end(&recording->flight_recorder, &recording->perf_map, reason);
 }
 
 static int dump_start(struct vg_session *session, struct vg_recording *recording, enum vg_dump_purpose purpose, int fd)
 {
-	return vg_flight_recorder_dump_begin(recording, purpose, fd, fetch_until_now(session, recording));
+	return vg_flight_recorder_dump_begin(&recording->flight_recorder, purpose, fd,
+					     fetch_until_now(session, recording));
 }
 
 int vg_dumps_request(struct vg_session *session, struct vg_recording *recording, int fd,
@@ -49,7 +51,7 @@ int vg_dumps_request(struct vg_session *session, struct vg_recording *recording,
 {
 	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 
-	if (!vg_flight_recorder_is_open(recording))
+	if (!vg_recording_is_flight_recorder(recording))
 		return -ENOTSUP;
 	if (flight_recorder->purpose == VG_DUMP_REQUESTED)
 		return -EBUSY;
@@ -212,7 +214,7 @@ static void recording_turn(struct vg_session *session, struct vg_recording *reco
 void vg_dumps_turn(struct vg_session *session)
 {
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
-		if (vg_flight_recorder_is_open(&session->recordings[i]))
+		if (vg_recording_is_flight_recorder(&session->recordings[i]))
 			recording_turn(session, &session->recordings[i]);
 	}
 }
@@ -222,7 +224,7 @@ bool vg_dumps_busy(const struct vg_session *session)
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
 		const struct vg_flight_recorder *flight_recorder = &session->recordings[i].flight_recorder;
 
-		if (vg_flight_recorder_is_open(&session->recordings[i]) &&
+		if (vg_recording_is_flight_recorder(&session->recordings[i]) &&
 		    (flight_recorder->purpose == VG_DUMP_REQUESTED || vg_dump_behind(&flight_recorder->dump)))
 			return true;
 	}

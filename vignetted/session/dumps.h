@@ -2,7 +2,7 @@
 #ifndef VG_VIGNETTED_DUMPS_H
 #define VG_VIGNETTED_DUMPS_H
 
-#include "vignetted/session/session.h"
+#include "vignetted/session/session_state.h"
 
 /*
  * The dumps of a session's flight recorders.  The host or a peer requests a dump, or the watchdog begins one.  A

@@ -3,40 +3,26 @@
 
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "libvgctl/ring.h"
 #include "vignetted/output/flight_sink.h"
-#include "vignetted/session/recording.h"
 
-void vg_flight_recorder_open(struct vg_recording *recording, struct vg_lanes *events)
+void vg_flight_recorder_open(struct vg_flight_recorder *flight_recorder, struct vg_recorder *recorder,
+			     uint64_t window_ns, uint64_t memory_bytes, struct vg_lanes *events)
 {
-	const struct vg_session_options *options = &recording->options;
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
-	struct vg_recorder *recorder = &recording->recorder;
-
-	if (options->flight_ns == 0)
-		return;
-	vg_flight_open(&flight_recorder->flight, options->flight_ns, options->flight_memory_bytes,
-		       &recorder->stacks_generation);
+	vg_flight_open(&flight_recorder->flight, window_ns, memory_bytes, &recorder->stacks_generation);
 	flight_recorder->shared = events;
 	flight_recorder->flight.name_max_bytes = recorder->writer.name_max_bytes;
 	recorder->writer.sink = vg_flight_sink(&flight_recorder->flight);
-	vg_recorder_memory_limit(recorder, options->flight_memory_bytes);
-}
-
-bool vg_flight_recorder_is_open(const struct vg_recording *recording)
-{
-	return recording->open && recording->recorder.writer.sink != NULL;
+	vg_recorder_memory_limit(recorder, memory_bytes);
 }
 
 /* Writes the names that the process's perf map has now for JIT code in the dump's samples. */
-static void perf_map_write(struct vg_recording *recording)
+static void perf_map_write(struct vg_flight_recorder *flight_recorder, struct vg_perf_map *perf_map)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 	const struct vg_flight *flight = &flight_recorder->flight;
 	VG_ARRAY(uint64_t) addresses = { 0 };
 
-	if (recording->perf_map.directory < 0)
+	if (perf_map->directory < 0)
 		return;
 	/* Write all samples first, so that all their stacks are marked as dumped. */
 	vg_dump_run(&flight_recorder->dump, SIZE_MAX);
@@ -51,27 +37,26 @@ static void perf_map_write(struct vg_recording *recording)
 				break;
 		}
 	}
-	vg_perf_map_write(&recording->perf_map, addresses.items, addresses.count, &flight_recorder->dump.writer);
-	vg_flight_stat(&flight_recorder->flight, VG_PERF_MAP_STATISTIC, recording->perf_map.unread_bytes);
+	vg_perf_map_write(perf_map, addresses.items, addresses.count, &flight_recorder->dump.writer);
+	vg_flight_stat(&flight_recorder->flight, VG_PERF_MAP_STATISTIC, perf_map->unread_bytes);
 	vg_array_free(&addresses);
 }
 
-int vg_flight_recorder_dump_begin(struct vg_recording *recording, enum vg_dump_purpose purpose, int fd, uint64_t now_ns)
+int vg_flight_recorder_dump_begin(struct vg_flight_recorder *flight_recorder, enum vg_dump_purpose purpose, int fd,
+				  uint64_t now_ns)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
-
 	flight_recorder->purpose = purpose;
 	flight_recorder->fd = fd;
 	return vg_dump_begin(&flight_recorder->dump, &flight_recorder->flight, fd, now_ns, purpose == VG_DUMP_STALL);
 }
 
-int vg_flight_recorder_dump_end(struct vg_recording *recording, const char *reason)
+int vg_flight_recorder_dump_end(struct vg_flight_recorder *flight_recorder, struct vg_perf_map *perf_map,
+				const char *reason)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 	enum vg_dump_purpose purpose = flight_recorder->purpose;
 	int rc;
 
-	perf_map_write(recording);
+	perf_map_write(flight_recorder, perf_map);
 	rc = vg_dump_end(&flight_recorder->dump, reason);
 	flight_recorder->purpose = VG_DUMP_NONE;
 	switch (purpose) {
@@ -91,17 +76,17 @@ int vg_flight_recorder_dump_end(struct vg_recording *recording, const char *reas
 	return rc;
 }
 
-int vg_flight_recorder_dump_final(struct vg_recording *recording)
+int vg_flight_recorder_dump_final(struct vg_flight_recorder *flight_recorder, struct vg_perf_map *perf_map, int fd,
+				  const char *reason, uint64_t ended_ns)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 	int rc;
 
 	if (flight_recorder->purpose != VG_DUMP_NONE) {
-		vg_dump_stop(&flight_recorder->dump, recording->ended_ns);
-		vg_flight_recorder_dump_end(recording, recording->ended);
+		vg_dump_stop(&flight_recorder->dump, ended_ns);
+		vg_flight_recorder_dump_end(flight_recorder, perf_map, reason);
 	}
-	vg_flight_recorder_dump_begin(recording, VG_DUMP_FINAL, recording->recorder.writer.fd, recording->ended_ns);
-	rc = vg_flight_recorder_dump_end(recording, recording->ended);
+	vg_flight_recorder_dump_begin(flight_recorder, VG_DUMP_FINAL, fd, ended_ns);
+	rc = vg_flight_recorder_dump_end(flight_recorder, perf_map, reason);
 	flight_recorder->samples = flight_recorder->dump.samples;
 	flight_recorder->events = flight_recorder->dump.events;
 	flight_recorder->threads = flight_recorder->dump.threads;
@@ -109,16 +94,12 @@ int vg_flight_recorder_dump_final(struct vg_recording *recording)
 	return rc;
 }
 
-void vg_flight_recorder_close(struct vg_recording *recording)
+void vg_flight_recorder_close(struct vg_flight_recorder *flight_recorder, uint64_t now_ns)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
-
 	if (flight_recorder->purpose != VG_DUMP_NONE) {
-		vg_dump_stop(&flight_recorder->dump, vg_recording_now_ns(recording));
+		vg_dump_stop(&flight_recorder->dump, now_ns);
 		vg_dump_end(&flight_recorder->dump, "the recording ended");
 	}
-	if (vg_flight_recorder_is_open(recording))
-		vg_flight_close(&flight_recorder->flight);
+	vg_flight_close(&flight_recorder->flight);
 	vg_watchdog_close(&flight_recorder->watchdog);
-	recording->recorder.writer.sink = NULL;
 }

@@ -4,9 +4,10 @@
 
 #include "vignetted/output/dump.h"
 #include "vignetted/output/flight.h"
+#include "vignetted/output/recorder.h"
 #include "vignetted/output/watchdog.h"
+#include "vignetted/target/perf_map.h"
 
-struct vg_recording;
 struct vg_lanes;
 
 /* What the dump in progress is for. */
@@ -47,23 +48,26 @@ struct vg_flight_recorder {
 	uint32_t threads;
 };
 
-/* Makes the recording keep its last seconds in memory, if its options say so. */
-void vg_flight_recorder_open(struct vg_recording *recording, struct vg_lanes *events);
-void vg_flight_recorder_close(struct vg_recording *recording);
+/* Makes the recorder keep the last window_ns in memory, instead of writing them. */
+void vg_flight_recorder_open(struct vg_flight_recorder *flight_recorder, struct vg_recorder *recorder,
+			     uint64_t window_ns, uint64_t memory_bytes, struct vg_lanes *events);
 
-/* Whether the recording is a flight recorder. */
-bool vg_flight_recorder_is_open(const struct vg_recording *recording);
+/* now_ns: a time of the recording.  Does nothing if all is zero. */
+void vg_flight_recorder_close(struct vg_flight_recorder *flight_recorder, uint64_t now_ns);
 
 /* Begins a dump of the window that ends at now_ns, a time of the recording.  Returns 0 or a negative errno; call
  * vg_flight_recorder_dump_end() in both cases. */
-int vg_flight_recorder_dump_begin(struct vg_recording *recording, enum vg_dump_purpose purpose, int fd,
+int vg_flight_recorder_dump_begin(struct vg_flight_recorder *flight_recorder, enum vg_dump_purpose purpose, int fd,
 				  uint64_t now_ns);
 
-/* Writes the rest of the dump, and reports its end to the peer.  Returns 0 or a negative errno. */
-int vg_flight_recorder_dump_end(struct vg_recording *recording, const char *reason);
+/* Writes the rest of the dump, and reports its end to the peer.  `perf_map`: the recording's.  Returns 0 or a negative
+ * errno. */
+int vg_flight_recorder_dump_end(struct vg_flight_recorder *flight_recorder, struct vg_perf_map *perf_map,
+				const char *reason);
 
-/* The recording has ended: ends the dump in progress, and writes the final dump into the recording's file.  Returns 0
- * or a negative errno. */
-int vg_flight_recorder_dump_final(struct vg_recording *recording);
+/* The recording has ended: ends the dump in progress, and writes the final dump into the recording's file `fd`.
+ * Returns 0 or a negative errno. */
+int vg_flight_recorder_dump_final(struct vg_flight_recorder *flight_recorder, struct vg_perf_map *perf_map, int fd,
+				  const char *reason, uint64_t ended_ns);
 
 #endif

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "vignetted/session/account.h"
 
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
 
@@ -61,7 +60,9 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 	recorder->writer.name_max_bytes = NAME_MAX_BYTES;
 	vg_recorder_memory_limit(recorder, start->max_memory_bytes);
 	vg_counter_set_open(&recording->counter_set, options->counters);
-	vg_flight_recorder_open(recording, start->events);
+	if (options->flight_ns != 0)
+		vg_flight_recorder_open(&recording->flight_recorder, recorder, options->flight_ns,
+					options->flight_memory_bytes, start->events);
 	vg_disk_open(&recording->disk, start->fd, recording->begin_ns);
 	vg_ticks_start(&recording->ticks, options->period_ns, recording->begin_ns);
 	recording->ticks.in_first_half = true;
@@ -260,8 +261,8 @@ static void perf_map_write(struct vg_recording *recording)
 /* Statistics are long, and later ones replace earlier ones.  So the time from one writing to the next is first 1 s,
  * then 2, 4, 8 and 16 s, and then always 10 s.  They are also written at the last checkpoint.  A flight recorder gets
  * them at each checkpoint. */
-int vg_recording_checkpoint(struct vg_recording *recording, struct vg_tasks *tasks,
-			    const struct vg_events_profile *events, const struct vg_session_counts *counts, bool last)
+int vg_recording_checkpoint(struct vg_recording *recording, const struct vg_events_profile *events,
+			    const struct vg_session_counts *counts, bool last)
 {
 	uint64_t now_ns = vg_now_ns(), recording_ns = now_ns - recording->begin_ns;
 	struct vg_recorder *recorder = &recording->recorder;
@@ -272,9 +273,7 @@ int vg_recording_checkpoint(struct vg_recording *recording, struct vg_tasks *tas
 	recorder->events_dropped = counts->events_dropped - events->dropped + events->file_full;
 	recorder->lost[VG_LOSS_TICK_SKIPPED] = recording->skipped;
 	recorder->lost[VG_LOSS_RING_FULL] = counts->timer_samples_lost - recording->counts_at_begin.timer_samples_lost;
-	for (size_t i = 0; rc == 0 && i < tasks->live.count; i++)
-		rc = vg_account_flush(recording, &tasks->live.items[i]);
-	if (rc == 0 && (last || recording_ns >= recording->next_stats_ns || recording->options.flight_ns != 0)) {
+	if ((last || recording_ns >= recording->next_stats_ns || recording->options.flight_ns != 0)) {
 		recording->stats_period_ns = recording->stats_period_ns == 0 ? CHECKPOINT_NS :
 					    recording->stats_period_ns < STATS_NS ?
 					    2 * recording->stats_period_ns : STATS_NS;
@@ -293,10 +292,18 @@ int vg_recording_finish(struct vg_recording *recording)
 {
 	int rc;
 
-	rc = recording->options.flight_ns != 0 ? vg_flight_recorder_dump_final(recording) :
+	rc = recording->options.flight_ns != 0 ?
+	     vg_flight_recorder_dump_final(&recording->flight_recorder, &recording->perf_map,
+					   recording->recorder.writer.fd, recording->ended, recording->ended_ns) :
 	     vg_recorder_finish(&recording->recorder, recording->ended, recording->ended_ns);
 	vg_disk_write_begin(&recording->disk, recording->recorder.writer.file_bytes);
 	return rc;
+}
+
+void vg_recording_counting_end(struct vg_recording *recording, struct vg_tasks *tasks)
+{
+	vg_counter_set_end(&recording->counter_set, &recording->recorder.writer, tasks, recording->index,
+			   vg_recording_now_ns(recording));
 }
 
 /* Returns the label's id.  Writes the label if it is new.  VG_NONE: there are too many labels, or no memory. */
@@ -348,7 +355,8 @@ void vg_recording_close(struct vg_recording *recording, struct vg_tasks *tasks)
 	for (size_t i = 0; i < tasks->live.count; i++)
 		tasks->live.items[i].in_profiles &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
-	vg_flight_recorder_close(recording);
+	vg_flight_recorder_close(&recording->flight_recorder, vg_recording_now_ns(recording));
+	recording->recorder.writer.sink = NULL;
 	vg_intern_free(&recording->remote_labels);
 	vg_recorder_free(&recording->recorder);
 	vg_perf_map_close(&recording->perf_map);

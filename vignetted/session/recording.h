@@ -109,6 +109,11 @@ static inline uint64_t vg_recording_time_ns(const struct vg_recording *recording
 	return session_ns > recording->begin_session_ns ? session_ns - recording->begin_session_ns : 0;
 }
 
+static inline bool vg_recording_is_flight_recorder(const struct vg_recording *recording)
+{
+	return recording->open && recording->recorder.writer.sink != NULL;
+}
+
 /* The recording's time now. */
 static inline uint64_t vg_recording_now_ns(const struct vg_recording *recording)
 {
@@ -149,10 +154,13 @@ const char *vg_recording_limit(const struct vg_recording *recording, uint64_t no
 /* Notes that the recording failed with `code`, a negative errno.  Returns the end reason. */
 const char *vg_recording_fail(struct vg_recording *recording, int code);
 
-/* Writes every sample so far to the file, or to the flight recorder's memory.  `last`: no checkpoint follows.  Returns
- * 0 or a negative errno. */
-int vg_recording_checkpoint(struct vg_recording *recording, struct vg_tasks *tasks,
-			    const struct vg_events_profile *events, const struct vg_session_counts *counts, bool last);
+/* Writes what is in the writer to the file, or to the flight recorder's memory, and statistics if they are due.  `last`:
+ * no checkpoint follows.  Returns 0 or a negative errno. */
+int vg_recording_checkpoint(struct vg_recording *recording, const struct vg_events_profile *events,
+			    const struct vg_session_counts *counts, bool last);
+
+/* Writes the perf counters of all threads for the last time, and closes them. */
+void vg_recording_counting_end(struct vg_recording *recording, struct vg_tasks *tasks);
 
 /* Completes the file of a stopped recording, after its last checkpoint.  Returns 0 or a negative errno. */
 int vg_recording_finish(struct vg_recording *recording);

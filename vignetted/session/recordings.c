@@ -47,7 +47,7 @@ void vg_recordings_stop(struct vg_session *session, struct vg_recording *recordi
 		if ((task->in_profiles & 1u << recording->index) != 0)
 			vg_account_finish(recording, task, vg_session_now_ns(session));
 	}
-	vg_counter_set_end(recording, &session->tasks, vg_recording_now_ns(recording));
+	vg_recording_counting_end(recording, &session->tasks);
 	session->with_counters &= ~(1u << recording->index);
 	recording->ended_ns = vg_recording_now_ns(recording);
 	session->events.profiles[recording->index].until_ns = recording->begin_session_ns + recording->ended_ns;
@@ -95,8 +95,11 @@ void vg_recordings_checkpoint(struct vg_session *session, struct vg_recording *r
 
 	vg_priority_lower_now(&session->tracer.priority);
 	vg_recordings_counts(session, &counts);
-	rc = vg_recording_checkpoint(recording, &session->tasks, &session->events.profiles[recording->index], &counts,
-				     last);
+	rc = 0;
+	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++)
+		rc = vg_account_flush(recording, &session->tasks.live.items[i]);
+	if (rc == 0)
+		rc = vg_recording_checkpoint(recording, &session->events.profiles[recording->index], &counts, last);
 	if (rc != 0 && recording->failure == 0)
 		vg_recordings_fail(session, recording, rc);
 }

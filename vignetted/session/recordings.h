@@ -2,7 +2,7 @@
 #ifndef VG_VIGNETTED_RECORDINGS_H
 #define VG_VIGNETTED_RECORDINGS_H
 
-#include "vignetted/session/session.h"
+#include "vignetted/session/session_state.h"
 
 /* Functions for several recordings of a session, or for one recording and its session. */
 

@@ -85,7 +85,8 @@ static void counters_write(struct vg_session *session, struct vg_task *task, uin
 
 		/* Write the sample first: in a profile, a reading of counters follows its sample. */
 		vg_account_flush(recording, task);
-		vg_counter_set_thread_write(recording, task, stops, vg_recording_now_ns(recording));
+		vg_counter_set_thread_write(&recording->counter_set, &recording->recorder.writer, task,
+					    &task->accounts[i], stops, vg_recording_now_ns(recording));
 	}
 }
 

@@ -2,7 +2,7 @@
 #ifndef VG_VIGNETTED_ROUND_H
 #define VG_VIGNETTED_ROUND_H
 
-#include "vignetted/session/session.h"
+#include "vignetted/session/session_state.h"
 
 /* Takes one sample of every thread for those recordings of `due` that are live.  Stops recordings that reach a limit or
  * cannot write.  If the process has ended, stops all recordings. */

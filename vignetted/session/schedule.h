@@ -2,7 +2,7 @@
 #ifndef VG_VIGNETTED_SCHEDULE_H
 #define VG_VIGNETTED_SCHEDULE_H
 
-#include "vignetted/session/session.h"
+#include "vignetted/session/session_state.h"
 
 /* A session ticks as often as its fastest recording needs, and may cost as much as its largest budget allows. */
 

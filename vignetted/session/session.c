@@ -287,7 +287,7 @@ static void recording_close(struct vg_session *session, struct vg_recording *rec
 	if (!recording->open)
 		return;
 	session->live &= ~(1u << recording->index);
-	vg_counter_set_end(recording, &session->tasks, vg_recording_now_ns(recording));
+	vg_recording_counting_end(recording, &session->tasks);
 	session->with_counters &= ~(1u << recording->index);
 	vg_events_recording_end(&session->events, recording->index);
 	vg_recording_close(recording, &session->tasks);

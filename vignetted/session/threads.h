@@ -2,7 +2,7 @@
 #ifndef VG_VIGNETTED_SESSION_THREADS_H
 #define VG_VIGNETTED_SESSION_THREADS_H
 
-#include "vignetted/session/session.h"
+#include "vignetted/session/session_state.h"
 
 /* Finds the threads of the process, and writes their creation, names and exit to the profiles. */
 

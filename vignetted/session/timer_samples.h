@@ -2,7 +2,7 @@
 #ifndef VG_VIGNETTED_TIMER_SAMPLES_H
 #define VG_VIGNETTED_TIMER_SAMPLES_H
 
-#include "vignetted/session/session.h"
+#include "vignetted/session/session_state.h"
 
 /*
  * The samples that timers take of running threads (capture/timers.h).
