@@ -6,7 +6,7 @@
 # 150, or 25 for a sanitized vgtool).  The copies are made with the seeds SEED (default 1), SEED + 1 and so on.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs clang llvm-dwp xz
+needs clang llvm-dwp xz /usr/bin/python3
 
 # A sanitized vgtool starts slowly, and the fuzzers test the same code with more inputs.
 MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 25)}
@@ -101,6 +101,25 @@ expect 1 "$dir/program-stripped"
 head -1 "$dir/out" | grep -q '^MODULE ' || fail "stripped: $(cat "$dir/err")"
 expect 0 "$dir/program-gz"
 [ "$(grep -c '^FUNC ' "$dir/out")" -gt 5 ] || fail "compressed sections: no functions"
+
+# Compressed sections of 64 MiB of zeros each, in a file of 400 KB.  They count as empty, and take no memory.
+strip -g -o "$dir/program-small" "$dir/program5"
+truncate -s 64M "$dir/zeros"
+objcopy $(for name in info abbrev line str ranges addr; do echo "--add-section .debug_$name=$dir/zeros"; done) \
+	"$dir/program-small" "$dir/program-large"
+objcopy --compress-debug-sections=zlib "$dir/program-large" "$dir/program-zeros"
+rm "$dir/program-large" "$dir/zeros"
+/usr/bin/python3 -c '
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdout=open("/dev/null", "w")).returncode
+print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+' "$VGTOOL" symbols "$dir/program-zeros" >"$dir/peak"
+read -r status peak <"$dir/peak"
+[ "$status" = 0 ] || fail "compressed zeros: status $status"
+# Without the limit it takes 260 MiB.  A sanitizer takes more.
+[ -n "${SANITIZE-}" ] || [ "$peak" -lt 65536 ] || fail "compressed zeros: $peak KiB of memory"
+expect 0 "$dir/program-zeros"
+[ "$(grep -c '^PUBLIC \|^FUNC ' "$dir/out")" -gt 5 ] || fail "compressed zeros: $(cat "$dir/out" "$dir/err")"
 
 # Directories and names about as long as the longest path, and longer: paths are truncated to 4,096 characters.
 characters() {
