@@ -113,7 +113,7 @@ START_TEST(snapshot_of_a_part_of_the_copy)
 
 	for (size_t i = 0; i < RING_BYTES; i++)
 		data[i] = (unsigned char)(i / 8);
-	ck_assert_int_eq(vg_snapshot_reserve(&snapshot, 1), 0);
+	/* The row without a stack copies nothing to NULL, which sanitizers report if memcpy(3) gets it. */
 	ck_assert_int_eq(vg_timers_snapshot(&timers, &record, copies[_i].want_bytes, &snapshot), 0);
 	ck_assert_uint_eq(snapshot.stack_bytes, bytes);
 	ck_assert_int_eq(snapshot.stack_end_copied, copies[_i].end_copied);
