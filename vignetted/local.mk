@@ -7,7 +7,6 @@ helper_libs = vignetted/libvignetted.a libvgctl/libwire.a $(profile_libs) $(UNWI
 vignetted_libvignetted_a_SOURCES = \
 	vignetted/capture/activity.c vignetted/capture/activity.h \
 	vignetted/capture/counters.c vignetted/capture/counters.h \
-	vignetted/capture/perf_clock.c vignetted/capture/perf_clock.h \
 	vignetted/capture/priority.c vignetted/capture/priority.h \
 	vignetted/capture/stack.c vignetted/capture/stack.h \
 	vignetted/capture/timers.c vignetted/capture/timers.h \
@@ -39,7 +38,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/serve/remote.c vignetted/serve/remote.h \
 	vignetted/serve/reply.c vignetted/serve/reply.h \
 	vignetted/serve/status.c vignetted/serve/status.h \
-	vignetted/serve/status_line.c vignetted/serve/status_line.h \
 	vignetted/session/account.c vignetted/session/account.h \
 	vignetted/session/counter_set.c vignetted/session/counter_set.h \
 	vignetted/session/dumps.c vignetted/session/dumps.h \
@@ -50,7 +48,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/session/schedule.c vignetted/session/schedule.h \
 	vignetted/session/session.c vignetted/session/session.h \
 	vignetted/session/session_state.h \
-	vignetted/session/thread_sample.c vignetted/session/thread_sample.h \
 	vignetted/session/threads.c vignetted/session/threads.h \
 	vignetted/session/ticks.c vignetted/session/ticks.h \
 	vignetted/session/timer_samples.c vignetted/session/timer_samples.h \

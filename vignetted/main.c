@@ -19,7 +19,6 @@
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/output_name.h"
 #include "vignetted/serve/status.h"
-#include "vignetted/serve/status_line.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 

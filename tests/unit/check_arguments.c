@@ -18,7 +18,7 @@
 #include "vignetted/policy/permission.h"
 #include "vignetted/serve/arguments.h"
 #include "vignetted/serve/output_name.h"
-#include "vignetted/serve/status_line.h"
+#include "vignetted/serve/status.h"
 #include "vignetted/target/target.h"
 
 /* ---- options ---- */

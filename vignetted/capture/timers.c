@@ -2,20 +2,22 @@
 #include "vignetted/capture/timers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "vignetted/capture/perf_clock.h"
 
 /* ---- rings of perf records ---- */
 
@@ -180,6 +182,54 @@ bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ri
 	if (reserved != 0)
 		sample->stack_bytes = (size_t)ring_u64(ring, sample->stack_at + reserved);
 	return sample->stack_bytes <= reserved;
+}
+
+/* ---- the clock of perf records ----
+ * Their times are CLOCK_MONOTONIC of the initial time namespace (time_namespaces(7)).  The helper reads CLOCK_MONOTONIC
+ * of its own namespace.  The helper's clock is ahead of the records' clock by a constant, which may be negative. */
+
+/* Returns 0 if our time namespace is also our children's, -EXDEV if it is not, or another negative errno.  The kernel
+ * shows only the offsets of the children's namespace.  Before Linux 6.1 the two namespaces differ in a program that was
+ * executed after unshare(2) and vfork(2). */
+static int own_namespace_check(void)
+{
+	struct stat own, childrens;
+
+	if (stat("/proc/self/ns/time", &own) != 0 || stat("/proc/self/ns/time_for_children", &childrens) != 0)
+		return -errno;
+	return own.st_dev == childrens.st_dev && own.st_ino == childrens.st_ino ? 0 : -EXDEV;
+}
+
+/* timens_offsets has one line for each clock: its name, seconds, and nanoseconds.  The offset is the sum of both
+ * numbers. */
+static int offset_read(FILE *offsets, int64_t *offset_ns)
+{
+	int64_t seconds, rest_ns;
+
+	if (fscanf(offsets, "monotonic %" SCNd64 " %" SCNd64, &seconds, &rest_ns) != 2)
+		return -EPROTO;
+	/* No overflow: the kernel allows 146 years, and 64 bits of nanoseconds hold 292 years. */
+	*offset_ns = seconds * 1000000000 + rest_ns;
+	return 0;
+}
+
+/* Sets *offset_ns to how far the helper's clock is ahead of the records' clock.  Returns 0, -EXDEV if that cannot be
+ * found out, or another negative errno.  One reading suffices: the offset cannot change once the namespace has a
+ * process. */
+static int clock_offset(int64_t *offset_ns)
+{
+	FILE *offsets = fopen("/proc/self/timens_offsets", "re");
+	int rc;
+
+	*offset_ns = 0;
+	/* ENOENT: the kernel has no time namespaces. */
+	if (offsets == NULL)
+		return errno == ENOENT ? 0 : -errno;
+	rc = own_namespace_check();
+	if (rc == 0)
+		rc = offset_read(offsets, offset_ns);
+	fclose(offsets);
+	return rc;
 }
 
 /* ---- timers ---- */
@@ -361,7 +411,7 @@ int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *ta
 	timers_begin(timers, pid, period_ns);
 	if (period_ns == 0 || count == 0)
 		return 0;
-	rc = vg_perf_clock_offset(&timers->clock_offset_ns);
+	rc = clock_offset(&timers->clock_offset_ns);
 	/* If a thread has exited, try the next one.  Even the process's first thread may have exited. */
 	if (rc == 0)
 		rc = -ESRCH;

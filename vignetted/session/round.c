@@ -2,12 +2,300 @@
 #include "vignetted/session/round.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
+#include "vignetted/capture/stack.h"
 #include "vignetted/session/account.h"
 #include "vignetted/session/recordings.h"
-#include "vignetted/session/thread_sample.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
+
+/* Stopping a sleeping thread adds two timeslices: it wakes to stop, and again to resume its call. */
+enum { SLICES_PER_STOP = 2 };
+
+/* When a scan has found a thread running, the thread is assumed to run for this time.  Reading whether a thread waits
+ * takes longer than some threads live. */
+enum { FOUND_RUNNING_NS = 500 * 1000 };
+
+/* Threads are named soon after they are created: below this CPU time, the name is read at each sample for which the
+ * thread has run. Later it is read once a second. A number of samples in place of CPU time would be used up while a
+ * busy machine lets the thread wait for a CPU. */
+enum { NAMELESS_CPU_NS = 10 * 1000 * 1000 };
+
+/* ---- which recordings need what ---- */
+
+static struct vg_clocks clocks_of(const struct vg_task *task, uint64_t time_ns)
+{
+	return (struct vg_clocks){
+		.time_ns = time_ns, .cpu_ns = task->activity.cpu_ns, .queued_ns = task->activity.queued_ns,
+	};
+}
+
+static vg_recording_set cpu_only_in(const struct vg_recording *recordings, vg_recording_set set)
+{
+	vg_recording_set cpu_only = 0;
+
+	VG_EACH_RECORDING(i, set)
+		cpu_only |= (uint32_t)recordings[i].options.cpu_mode << i;
+	return cpu_only;
+}
+
+/* Whether the thread is in another interval than at its latest sample.  Its count of timeslices may be one scheduler
+ * tick old, and a changed interval proves that it has run. */
+static bool interval_changed(const struct vg_events *events, const struct vg_task *task,
+			     const _Atomic uint64_t *token_address)
+{
+	return token_address != NULL &&
+	       vg_events_token_check(events, task, atomic_load_explicit(token_address, memory_order_relaxed)) !=
+	       task->latest.interval;
+}
+
+/* Returns the recordings of the set that get a repeat of the thread's latest sample. */
+static vg_recording_set repeats_in(const struct vg_recording *recordings, const struct vg_task *task,
+				   vg_recording_set set, bool same_interval)
+{
+	vg_recording_set repeats = 0;
+
+	VG_EACH_RECORDING(i, set) {
+		const struct vg_repeat_facts facts = {
+			.timeslices = task->activity.timeslices,
+			.stack_timeslices = task->latest.timeslices,
+			.passed_timeslices = task->latest.passed_timeslices,
+			.same_interval = same_interval, .any_stack = task->latest.number != 0,
+			.has_stack = vg_account_has_latest(&recordings[i], task),
+			.cpu_only = recordings[i].options.cpu_mode,
+		};
+
+		repeats |= (uint32_t)vg_repeats(&facts) << i;
+	}
+	return repeats;
+}
+
+static struct vg_wait wait_of(struct vg_tasks *tasks, struct vg_task *task)
+{
+	struct vg_wait wait = { .running = true };
+
+	if (task->found_running_ns == 0 || vg_now_ns() - task->found_running_ns >= FOUND_RUNNING_NS)
+		vg_wait_read(&wait, tasks, task);
+	task->found_running_ns = 0;
+	return wait;
+}
+
+/* ---- what recordings write ---- */
+
+/* Adds one repeat for each sampling period of the recording between two ticks. */
+static void repeat(struct vg_recording *recordings, vg_recording_set set, struct vg_task *task,
+		   const struct vg_clocks *clocks, const struct vg_ticks *ticks, uint32_t periods_per_tick)
+{
+	VG_EACH_RECORDING(i, set) {
+		uint64_t period_ns = vg_recording_period_ns(&recordings[i], ticks->period_ns / periods_per_tick);
+		/* A recording on demand gets one repeat. */
+		uint32_t count = recordings[i].options.period_ns != 0 && period_ns < ticks->period_ns ?
+				 (uint32_t)(ticks->period_ns / period_ns) : 1;
+
+		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, clocks,
+								  VG_THREAD_WAITING);
+
+		vg_account_repeat(&recordings[i], task, count, clocks->time_ns, &weights);
+	}
+}
+
+/* Returns the CPU time that is added to the first running sample of a thread (policy/weights.h). */
+static uint64_t first_cpu_ns(const struct vg_activity *activity, const struct vg_recording *recording,
+			     struct vg_weights *weights, uint64_t cpu_ns)
+{
+	uint64_t process_ns = vg_recording_cpu_used_ns(recording, activity->process_cpu_ns);
+	uint64_t sampled_ns = recording->recorder.cpu_ns + cpu_ns, period_ns = recording->options.period_ns;
+	/* With thousands of threads, a round takes longer than a period, and a thread gets one sample a round. */
+	uint64_t round_distance_ns = activity->previous_round_ns != 0 ?
+				     activity->round_ns - activity->previous_round_ns : 0;
+
+	return vg_weights_first_running(weights, cpu_ns,
+					round_distance_ns > period_ns ? round_distance_ns : period_ns,
+					process_ns > sampled_ns ? process_ns - sampled_ns : 0);
+}
+
+static void deliver(struct vg_session *session, vg_recording_set set, struct vg_task *task,
+		    const struct vg_thread_stack *stack, enum vg_thread_state state)
+{
+	struct vg_clocks clocks = clocks_of(task, stack->time_ns - session->begin_ns);
+	struct vg_new_sample sample = {
+		.walk = stack->walk, .call = stack->call, .time_ns = clocks.time_ns,
+		.interval = vg_events_token_check(&session->events, task, stack->token_value),
+	};
+
+	if (set == 0)
+		return;
+	/* A stack that was copied for some recordings, while others could repeat it, is the same stack. */
+	if (task->latest.number == 0 || task->latest.timeslices != stack->timeslices ||
+	    task->latest.interval != sample.interval)
+		task->latest.number = ++task->latest.count;
+	task->latest.timeslices = stack->timeslices;
+	task->latest.time_ns = clocks.time_ns;
+	task->latest.interval = sample.interval;
+	sample.number = task->latest.number;
+	VG_EACH_RECORDING(i, set) {
+		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, &clocks, state);
+
+		weights.own.cpu_ns += first_cpu_ns(&session->activity, &session->recordings[i],
+						   &task->accounts[i].weights, weights.own.cpu_ns);
+		vg_account_sample(&session->recordings[i], task, &session->events, &sample, &weights);
+	}
+}
+
+/* ---- the two methods that copy a stack ---- */
+
+/* Samples a waiting thread without a stop.  Returns true if the thread must be stopped instead. */
+static bool wait_sample(struct vg_session *session, struct vg_task *task, vg_recording_set set, struct vg_wait *wait,
+			const _Atomic uint64_t *token_address)
+{
+	uint64_t now_ns = vg_session_now_ns(session);
+	struct vg_thread_stack stack;
+	enum vg_read read = vg_stack_read(&session->walker, &session->tracer, task, wait, token_address, &stack);
+
+	vg_recordings_unloads_write(session, now_ns);
+	VG_EACH_RECORDING(i, set) {
+		session->recordings[i].recorder.copies_discarded += stack.discarded;
+		session->recordings[i].recorder.reads_without_stop += read == VG_READ_TAKEN;
+	}
+	if (read == VG_READ_TAKEN)
+		deliver(session, set, task, &stack, VG_THREAD_WAITING);
+	else if (read == VG_READ_UNREADABLE)
+		vg_recordings_count_loss(session->recordings, set, VG_LOSS_UNREADABLE);
+	return read == VG_READ_NEEDS_STOP;
+}
+
+/* Returns the recordings of `set` that take a sample of a thread that a stop found in this state. */
+static vg_recording_set stop_takers(const struct vg_session *session, vg_recording_set set,
+				    struct vg_task *task, enum vg_thread_state state, bool in_call)
+{
+	vg_recording_set takers = 0;
+
+	if (state == VG_THREAD_QUEUED)
+		return set & ~cpu_only_in(session->recordings, set);
+	/* A stop for queue time gives no sample of a thread that was not queued: timers sample its time on a CPU. */
+	if (task->timers.queue_due)
+		return 0;
+	if (state != VG_THREAD_RUNNING || !task->timers.kernel_due)
+		return set;
+	VG_EACH_RECORDING(i, set) {
+		uint64_t period_ns = vg_recording_period_ns(&session->recordings[i], vg_session_period_ns(session));
+
+		takers |= (uint32_t)vg_weights_kernel_takes(&task->accounts[i].weights, period_ns, in_call) << i;
+	}
+	task->timers.kernel_stops += takers == 0;
+	return takers;
+}
+
+static void stop_sample(struct vg_session *session, struct vg_task *task, vg_recording_set set, bool was_waiting,
+			const _Atomic uint64_t *token_address)
+{
+	uint64_t now_ns = vg_session_now_ns(session), timeslices = task->activity.timeslices;
+	struct vg_thread_stack stack;
+	enum vg_thread_state state;
+	enum vg_capture capture = vg_stack_read_stopped(&session->walker, &session->tracer, &session->pauses, task,
+							token_address, &stack);
+
+	vg_recordings_unloads_write(session, now_ns);
+	switch (capture) {
+	case VG_CAPTURE_TAKEN:
+		/* Our stop of a sleeping thread adds timeslices, although the thread runs no code. */
+		if (was_waiting && stack.stop.waits)
+			stack.timeslices += SLICES_PER_STOP;
+		if (was_waiting && task->latest.timeslices == timeslices)
+			task->latest.timeslices = stack.timeslices;
+		if (was_waiting && task->latest.passed_timeslices == timeslices)
+			task->latest.passed_timeslices = stack.timeslices;
+		stack.stop.was_waiting = was_waiting;
+		state = vg_stop_state(&stack.stop);
+		deliver(session, stop_takers(session, set, task, state, stack.in_call), task, &stack, state);
+		return;
+	case VG_CAPTURE_EXITED:
+		vg_threads_exited(&session->tasks, session->target.pid, task);
+		return;
+	case VG_CAPTURE_PENDING:
+		if (!task->timers.queue_due)
+			vg_recordings_count_loss(session->recordings, set, VG_LOSS_NOT_STOPPED);
+		return;
+	case VG_CAPTURE_FORBIDDEN:
+		/* PTRACE_SEIZE also fails with EPERM if the thread is exiting. */
+		if (vg_task_is_alive(&session->tasks, task->tid))
+			vg_recordings_count_loss(session->recordings, set, VG_LOSS_FORBIDDEN);
+		return;
+	case VG_CAPTURE_FAILED:
+		vg_recordings_count_loss(session->recordings, set, VG_LOSS_UNREADABLE);
+		return;
+	}
+}
+
+/* ---- the sample ---- */
+
+/* Reads the thread's activity.  Returns whether that succeeded. */
+static bool activity_read(struct vg_session *session, struct vg_task *task, vg_recording_set due)
+{
+	int rc = vg_activity_read(&session->activity, &session->tasks, task);
+
+	if (rc == -ESRCH)
+		vg_threads_exited(&session->tasks, session->target.pid, task);
+	else if (rc != 0)
+		vg_recordings_count_loss(session->recordings, due, VG_LOSS_UNREADABLE);
+	return rc == 0;
+}
+
+/* Takes one sample of one thread for the recordings of the round: reads its activity, chooses the method
+ * (policy/policy.h), copies and walks its stack, and writes the sample.  If the sample fails, counts a loss. */
+static void thread_sample(struct vg_session *session, struct vg_task *task)
+{
+	vg_recording_set due = session->round.due & session->live & task->in_profiles, repeats, covered, needs, wall;
+	const _Atomic uint64_t *token_address;
+	struct vg_clocks clocks;
+	struct vg_wait wait;
+
+	/* An exiting thread is not read, so only a scan can notice its exit. */
+	session->tasks.stale |= task->exiting;
+	if (due == 0 || task->untraceable || task->exiting || !activity_read(session, task, due))
+		return;
+	clocks = clocks_of(task, vg_session_now_ns(session));
+	VG_EACH_RECORDING(i, due) {
+		vg_weights_observe(&task->accounts[i].weights, &clocks);
+		vg_recording_thread_cpu(&session->recordings[i], task->activity.cpu_ns);
+	}
+	covered = vg_timer_samples_decide(session, task, due, clocks.time_ns);
+	token_address = vg_events_token_address(&session->events, task);
+	repeats = repeats_in(session->recordings, task, due,
+			     !interval_changed(&session->events, task, token_address));
+	repeat(session->recordings, repeats, task, &clocks, &session->ticks, session->periods_per_tick);
+	needs = due & ~repeats;
+	if (needs == 0)
+		return;
+	wait = wait_of(&session->tasks, task);
+	session->activity.awake_current = false;
+	task->ran = true;
+	if (task->activity.cpu_ns < NAMELESS_CPU_NS)
+		vg_threads_name_read(session, task, clocks.time_ns);
+	/* Until the thread runs, recordings of CPU time need not read its wait again. */
+	if (!wait.running)
+		task->latest.passed_timeslices = task->activity.timeslices;
+	wall = needs & ~cpu_only_in(session->recordings, needs);
+	if (wait.running) {
+		VG_EACH_RECORDING(i, needs & covered)
+			vg_weights_running(&task->accounts[i].weights);
+	}
+	switch (vg_method_choose(wait.running, (needs & ~covered) == 0, wall == 0)) {
+	case VG_METHOD_PASS:
+	case VG_METHOD_TIMER:
+		return;
+	case VG_METHOD_READ:
+		if (wait_sample(session, task, wall, &wait, token_address))
+			stop_sample(session, task, wall, true, token_address);
+		return;
+	case VG_METHOD_STOP:
+		stop_sample(session, task, needs & ~covered, false, token_address);
+		return;
+	}
+}
+
+/* ---- the round ---- */
 
 /* How often the marks of all modules are read.  The unloading of a module that is in no stack is noticed within this
  * time. */
@@ -105,7 +393,7 @@ static bool threads_round(struct vg_session *session, bool sleeping)
 		if (task->sleep.is_sleeping == sleeping) {
 			/* The priority may still be raised from the stop of an earlier thread. */
 			vg_priority_lower(&session->tracer.priority);
-			vg_thread_sample(session, task);
+			thread_sample(session, task);
 			counters_write(session, task, session->pauses.stops - stops);
 			/* Do not check the limits after each thread: a check costs as much as sampling a sleeping
 			 * thread. */
@@ -134,7 +422,7 @@ static void new_threads_round(struct vg_session *session)
 	scan_result_apply(session, vg_threads_scan(session));
 	count = (size_t)(session->tasks.found - found);
 	for (size_t i = session->tasks.live.count - count; i < session->tasks.live.count && session->live != 0; i++) {
-		vg_thread_sample(session, &session->tasks.live.items[i]);
+		thread_sample(session, &session->tasks.live.items[i]);
 		counters_write(session, &session->tasks.live.items[i], 0);
 	}
 }
@@ -183,7 +471,7 @@ int vg_round_thread(struct vg_session *session, vg_recording_set due, pid_t tid)
 	for (int attempt = 0; attempt < NEW_THREAD_ATTEMPTS; attempt++) {
 		task = live_find(&session->tasks, tid);
 		if (task != NULL)
-			vg_thread_sample(session, task);
+			thread_sample(session, task);
 		if (task != NULL && !task->exited && !task->exiting)
 			break;
 		session->tasks.stale = true;

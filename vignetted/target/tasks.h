@@ -16,8 +16,8 @@ enum { VG_TASK_NAME_BYTES = 64 };
 /* Files of /proc/PID/task/TID that are read often. */
 enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
 
-/* What a recording keeps about a thread between its samples.  session/account.c writes all members.  thread_sample.c
- * and timer_samples.c also write weights, and counter_set.c counters and counters_due. */
+/* What a recording keeps about a thread between its samples.  session/account.c writes all members.  round.c and
+ * timer_samples.c also write weights, and counter_set.c counters and counters_due. */
 struct vg_account {
 	uint32_t id;                 /* in the profile */
 	uint64_t stack_number;       /* number (vg_task.latest) of the latest stack that it took; 0: it took none */
@@ -100,7 +100,7 @@ struct vg_task {
 		uint32_t skipped;    /* timer samples skipped because a stop is needed */
 	} timers;
 
-	/* The latest stack that a read or a stop has copied, for any recording: session/thread_sample.c.  Timer samples
+	/* The latest stack that a read or a stop has copied, for any recording: session/round.c.  Timer samples
 	 * have numbers, too.  They need no entry here: after a timer sample the thread is not where it was before. */
 	struct {
 		uint64_t count;      /* numbers given so far */
