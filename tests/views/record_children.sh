@@ -192,8 +192,13 @@ has out 'grandchild_work  [tree]'
 
 # ---- more processes than can be recorded at a time ----
 many() {
+	# No process of the script ends: on a busy machine a seq lives long enough to be recorded.
 	cat >many.sh <<-'END'
-	for i in $(seq 70); do sleep 600 & done
+	i=0
+	while [ $i -lt 70 ]; do
+		sleep 600 &
+		i=$((i + 1))
+	done
 	wait
 	END
 	started_group many 64 "$VGTOOL" record --children --rate 1 -o many -- sh many.sh
