@@ -204,8 +204,6 @@ static int record(struct vg_arguments *arguments, int signals)
 
 	/* The command and the output are found with the rights of the user, who may not search all directories. */
 	vg_search_capability_set(false);
-	if (arguments->status_fd >= 0 && vg_status_open(arguments->status_fd, &err) != 0)
-		return fail(&err);
 	if (arguments->session.kernel && vg_check_kernel(&err) != 0)
 		return fail(&err);
 	if (launch_first && directory_check(arguments->output, &err) != 0)
@@ -246,6 +244,7 @@ static int check(const struct vg_arguments *arguments)
 
 static int run(struct vg_arguments *arguments)
 {
+	struct vg_err err;
 	int signals;
 
 	switch (arguments->request) {
@@ -260,6 +259,9 @@ static int run(struct vg_arguments *arguments)
 	case VG_REQUEST_RECORD: case VG_REQUEST_SERVE:
 		break;
 	}
+	/* Before the first descriptor of our own is opened, which could get this number. */
+	if (arguments->status_fd >= 0 && vg_status_open(arguments->status_fd, &err) != 0)
+		return fail(&err);
 	signals = vg_loop_signals();
 	if (signals < 0) {
 		vg_print(stderr, "vignetted: cannot wait for signals with sigprocmask and signalfd: %s\n",

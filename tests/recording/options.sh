@@ -44,6 +44,12 @@ unsafe "$(printf 'a\033[31m\nb')" a__31m_b
 unsafe "$(printf '%0250d' 0)" "$(printf '%0200d' 0)"
 # A failure leaves no file.
 ls >before
+for fd in 3 4 5 6; do
+	# No descriptor of vignetted's own is taken for a closed one.
+	! (exec 3>&- 4>&- 5>&- 6>&-; exec "$VIGNETTED" --status-fd $fd -- sleep 1 2>log) ||
+		fail "the closed descriptor $fd is accepted"
+	grep -q "^vignetted: --status-fd $fd: must be an open descriptor" log || fail "descriptor $fd: $(cat log)"
+done
 ! "$VIGNETTED" --pid 2147483647 2>log || fail "a process that does not exist is recorded"
 grep -q '^vignetted: process 2147483647 does not exist$' log || fail "no process: $(cat log)"
 ! "$VIGNETTED" -- ./nothing 2>log || fail "a command that does not exist"
