@@ -57,8 +57,8 @@ computed() { [ "$(used "$host")" -ge $((used_before + $1 * $(getconf CLK_TCK))) 
 # between VALUE LEAST MOST WHAT: fails unless the value is between LEAST and MOST
 between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || fail "$4: $1 is not $2 to $3"; }
 
-# right FILE HZ: fails unless the profile has the rate, its samples cover the time of both threads, and the two functions
-# have the right shares
+# right FILE HZ: fails unless the profile has the rate, its samples cover the time of both threads, and the two
+# functions have the right shares
 right() {
 	"$VGTOOL" info --json "$1" >info 2>log || fail "$1 is no profile: $(cat log)"
 	"$VGTOOL" resolve -s "$top/symbols" -o named.vgp "$1" 2>log || fail "$1: $(cat log)"
@@ -95,7 +95,8 @@ libtool=$BUILDDIR/tests/recording/.libs/sessions
 "$VGTOOL" symbols -o "$top/symbols" "$libtool" >"$top/log" 2>&1 || fail "$(cat "$top/log")"
 
 # ---- recordings at the same time, with stops only, and with timers ----
-# cpu_right FILE: fails unless the samples of this recording of CPU time are of the running thread, and have its CPU time
+# cpu_right FILE: fails unless the samples of this recording of CPU time are of the running thread, and have its CPU
+# time
 cpu_right() {
 	[ "$(records "$1" 'new Set(it.filter((one) => one.kind === "sample").map((one) => one.thread)).size')" = 1 ] ||
 		fail "$1: samples of the sleeping thread"
@@ -156,7 +157,8 @@ idle() {
 	id=$(vgctl begin "$host" -o second.vgp)
 	await 120 "the second recording has samples" holds second.vgp.part 'it.samples > 4'
 	vgctl end "$host" "$id" >log
-	[ "$(info second.vgp threads)" = "$(info first.vgp.part threads)" ] || fail "the second recording has $(info second.vgp threads) threads"
+	[ "$(info second.vgp threads)" = "$(info first.vgp.part threads)" ] ||
+		fail "the second recording has $(info second.vgp threads) threads"
 	kill -CONT "$host"
 	vgctl end "$host" >log
 	exec 7>&-
@@ -311,7 +313,8 @@ flight() {
 	refused "no helper listens" 1 x.vgp
 	vgctl --directory nowhere list >log 2>&1 && [ ! -s log ] || fail "list without a directory: $(cat log)"
 	! vgctl --directory nowhere status 1 2>log || fail "status without a directory succeeds"
-	grep -q 'nowhere: no such directory; no helper listens for process 1$' log || fail "status without a directory: $(cat log)"
+	grep -q 'nowhere: no such directory; no helper listens for process 1$' log ||
+		fail "status without a directory: $(cat log)"
 	! vgctl end "$host" 2>log || fail "end without a recording succeeds"
 	grep -q 'has no remote session$' log || fail "end without a recording: $(cat log)"
 	! vgctl begin "$host" -o x.vgp --flight-memory 2000000 2>log || fail "--flight-memory without --flight succeeds"
@@ -467,7 +470,8 @@ taken() {
 	done
 	no_remote() { ! vgctl status "$host" | grep -q remote; }
 	await 120 "a recording without its vgctl ends" no_remote
-	holds orphan.vgp.part 'it.end_reason === "the vgctl that began it was killed"' || fail "orphan.vgp: $(cat "$dir/holds")"
+	holds orphan.vgp.part 'it.end_reason === "the vgctl that began it was killed"' ||
+		fail "orphan.vgp: $(cat "$dir/holds")"
 	[ ! -e orphan.vgp ] || fail "a killed vgctl renamed a file"
 	vgctl begin "$host" -o others.vgp >/dev/null
 	# More silent connections than there is room for block neither the program nor vgctl.

@@ -89,7 +89,7 @@ static int walk_once(struct vg_walker *walker)
 static void walk_end(struct vg_walker *walker)
 {
 	if (walker->confirmed < walker->walk.count)
-		vg_walk_shorten(&walker->walk, walker->confirmed);
+		vg_walk_keep_confirmed(&walker->walk, walker->confirmed);
 }
 
 void vg_walker_confirm(struct vg_walker *walker)

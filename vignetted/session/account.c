@@ -13,8 +13,8 @@ void vg_account_begin(struct vg_recording *recording, struct vg_task *task, stru
 	if (!is_new || begin_ns < recording->begin_session_ns)
 		begin_ns = recording->begin_session_ns;
 	*account = (struct vg_account){
-		.counters = account->counters, .id = is_written ? thread.id : recording->recorder.threads++,
-		.last_ns = begin_ns, .name_number = task->name_number,
+		.id = is_written ? thread.id : recording->recorder.threads++, .last_ns = begin_ns,
+		.name_number = task->name_number,
 	};
 	vg_weights_begin(&account->weights, begin_ns, is_new ? found_ns : 0, unsampled_ns);
 	task->in_profiles |= 1u << recording->index;

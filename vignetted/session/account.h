@@ -17,7 +17,8 @@
  */
 
 /* Begins the account of a thread that was created at about begin_ns and found at found_ns.  `thread` has its tid, and
- * its id if it is in the profile already, because of its events; else VG_NONE.  *unsampled_ns: see vg_weights_begin(). */
+ * its id if it is in the profile already, because of its events; else VG_NONE.  *unsampled_ns: see vg_weights_begin().
+ * vg_account_finish() or vg_account_thread_end() ends it. */
 void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
 		      uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns);
 

@@ -246,6 +246,8 @@ static bool activity_read(struct vg_session *session, struct vg_task *task, vg_r
  * (policy/policy.h), copies and walks its stack, and writes the sample.  If the sample fails, counts a loss. */
 static void thread_sample(struct vg_session *session, struct vg_task *task)
 {
+	/* Of the recordings that are due: those that repeat the latest stack; that the timers serve; that need a stack;
+	 * and that of those record waiting threads, too. */
 	vg_recording_set due = session->round.due & session->live & task->in_profiles, repeats, covered, needs, wall;
 	const _Atomic uint64_t *token_address;
 	struct vg_clocks clocks;

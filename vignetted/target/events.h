@@ -82,8 +82,8 @@ struct vg_drain_context {
  * the thread's events can name it.  The result of writing stays in each writer (vg_writer.failed). */
 void vg_events_drain(struct vg_events *events, const struct vg_drain_context *context);
 
-/* Call it when a scan has found the task.  Sets ids[i] to the id that a drain has given to the thread in recording i, or
- * to VG_NONE.  The lane then belongs to the task. */
+/* Call it when a scan has found the task.  Sets ids[i] to the id that a drain has given to the thread in recording i,
+ * or to VG_NONE.  The lane then belongs to the task. */
 void vg_events_task_found(struct vg_events *events, struct vg_task *task, uint32_t ids[VG_RECORDINGS_MAX]);
 
 /* Whether an event came within the last second, or the session is younger than one second.  As long as

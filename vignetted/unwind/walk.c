@@ -43,7 +43,7 @@ enum vg_walk_end vg_walk_end_unmapped(const struct vg_modules *modules, uint64_t
 											   VG_WALK_NO_INFO;
 }
 
-void vg_walk_shorten(struct vg_walk *walk, uint32_t count)
+void vg_walk_keep_confirmed(struct vg_walk *walk, uint32_t count)
 {
 	walk->end = VG_WALK_MODULE_UNLOADED;
 	walk->count = count;

@@ -41,7 +41,7 @@ enum vg_walk_end vg_walk_end_unmapped(const struct vg_modules *modules, uint64_t
 
 /* Keeps the first `count` frames, whose modules are confirmed.  If count is 0, keeps the leaf frame without its module.
  * Sets walk->end to VG_WALK_MODULE_UNLOADED. */
-void vg_walk_shorten(struct vg_walk *walk, uint32_t count);
+void vg_walk_keep_confirmed(struct vg_walk *walk, uint32_t count);
 
 void vg_walk_free(struct vg_walk *walk);
 
