@@ -44,6 +44,13 @@ bool vg_output_path_owner_is_trusted(uid_t owner)
 	return owner == geteuid() || owner == 0 || (stat("/proc/sys", &root) == 0 && root.st_uid == owner);
 }
 
+bool vg_output_path_file_is_trusted(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && vg_output_path_owner_is_trusted(status.st_uid);
+}
+
 void vg_output_path_make_name(const char *text, char name[VG_OUTPUT_NAME_BYTES])
 {
 	/* isalnum(3) depends on the locale. */

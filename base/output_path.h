@@ -16,6 +16,9 @@ const char *vg_output_path_name(const char *path);
  * files have the overflow user id; files of other unmapped users have the same id, and are trusted, too. */
 bool vg_output_path_owner_is_trusted(uid_t owner);
 
+/* Whether the owner of an open file is trusted. */
+bool vg_output_path_file_is_trusted(int fd);
+
 /* Makes a file name of an untrusted text: letters, digits, '_', '+', '-' and '.' stay, other bytes become '_', and so
  * does a '-' or '.' at the start.  So the name is no option of a program that gets it by a pattern, no hidden file, and
  * cannot control a terminal.  It is cut to 200 bytes: NAME_MAX is 255, and numbers and endings are added.  The name of

@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,9 +72,7 @@ static void mapped_read(struct vg_broker_places *places, uint32_t pid)
 /* Everybody can give a file the build id of a module.  Closes a file that belongs neither to this user nor to root. */
 static int owner_check(int fd)
 {
-	struct stat status;
-
-	if (fd < 0 || (fstat(fd, &status) == 0 && vg_output_path_owner_is_trusted(status.st_uid)))
+	if (fd < 0 || vg_output_path_file_is_trusted(fd))
 		return fd;
 	close(fd);
 	return -1;

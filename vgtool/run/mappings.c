@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/output_path.h"
@@ -15,19 +14,12 @@ static void offer_close(const struct vg_broker_offer *offer)
 	close(offer->fd);
 }
 
-static bool owner_is_trusted(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && vg_output_path_owner_is_trusted(status.st_uid);
-}
-
 static void others_drop(struct vg_mappings *mappings)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < mappings->offers.count; i++) {
-		if (owner_is_trusted(mappings->offers.items[i].fd))
+		if (vg_output_path_file_is_trusted(mappings->offers.items[i].fd))
 			mappings->offers.items[kept++] = mappings->offers.items[i];
 		else
 			offer_close(&mappings->offers.items[i]);
