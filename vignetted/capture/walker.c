@@ -13,9 +13,9 @@ enum { SNAPSHOT_LEARN_WALKS = 32, SNAPSHOT_STEP_BYTES = 2048 };
 enum { LONG_WALK_BYTES = 128 * 1024 };
 
 /* The most words (8 bytes) of unwind information and code that one sample reads before, and after, the maps are read
- * again.  This is 14 times what any sample of
- * tests/recording/complete.sh needs: 76,000 words for clang++ if libunwind does all walks, else 42,000.  Reading
- * SAMPLE_WORDS_MAX words takes 35 ms with the costliest unwind information that we know (tests/fixtures/endless.c). */
+ * again.  This is 14 times what any sample of tests/recording/complete.sh needs: 76,000 words for clang++ if libunwind
+ * does all walks, else 42,000.  Reading SAMPLE_WORDS_MAX words takes 35 ms with the costliest unwind information that
+ * we know (tests/fixtures/endless.c). */
 enum { SAMPLE_WORDS_MAX = 1 << 20 };
 
 /* If reading the maps found nothing new, they are not read again for 19 times as long as the reading took.  So reading

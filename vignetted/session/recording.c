@@ -273,7 +273,7 @@ int vg_recording_checkpoint(struct vg_recording *recording, const struct vg_even
 	recorder->events_dropped = counts->events_dropped - events->dropped + events->file_full;
 	recorder->lost[VG_LOSS_TICK_SKIPPED] = recording->skipped;
 	recorder->lost[VG_LOSS_RING_FULL] = counts->timer_samples_lost - recording->counts_at_begin.timer_samples_lost;
-	if ((last || recording_ns >= recording->next_stats_ns || recording->options.flight_ns != 0)) {
+	if (last || recording_ns >= recording->next_stats_ns || recording->options.flight_ns != 0) {
 		recording->stats_period_ns = recording->stats_period_ns == 0 ? CHECKPOINT_NS :
 					    recording->stats_period_ns < STATS_NS ?
 					    2 * recording->stats_period_ns : STATS_NS;

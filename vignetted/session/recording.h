@@ -154,8 +154,8 @@ const char *vg_recording_limit(const struct vg_recording *recording, uint64_t no
 /* Notes that the recording failed with `code`, a negative errno.  Returns the end reason. */
 const char *vg_recording_fail(struct vg_recording *recording, int code);
 
-/* Writes what is in the writer to the file, or to the flight recorder's memory, and statistics if they are due.  `last`:
- * no checkpoint follows.  Returns 0 or a negative errno. */
+/* Writes what is in the writer to the file, or to the flight recorder's memory, and statistics if they are due.
+ * `last`: no checkpoint follows.  Returns 0 or a negative errno. */
 int vg_recording_checkpoint(struct vg_recording *recording, const struct vg_events_profile *events,
 			    const struct vg_session_counts *counts, bool last);
 

@@ -91,11 +91,10 @@ void vg_recordings_limits_check(struct vg_session *session, uint64_t now_ns)
 void vg_recordings_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last)
 {
 	struct vg_session_counts counts;
-	int rc;
+	int rc = 0;
 
 	vg_priority_lower_now(&session->tracer.priority);
 	vg_recordings_counts(session, &counts);
-	rc = 0;
 	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++)
 		rc = vg_account_flush(recording, &session->tasks.live.items[i]);
 	if (rc == 0)

@@ -61,7 +61,7 @@ bool vg_code_rows_is_aligned(uint64_t cfa);
 
 /* Caches the results of vg_code_rows_find().  Programs are sampled at the same addresses again and again.
  *
- * The program can replace JIT code at any time, and does not tell the helper.  So the code around the address is read
+ * The program can replace JIT code at any time, and the helper gets no notice.  So the code around the address is read
  * again when the cached rows are used in a new period (VG_CODE_PERIOD_NS).  The rows are dropped if that code has
  * changed. */
 struct vg_code_row_cache;
