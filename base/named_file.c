@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,16 @@ static int begin_open(const char *path)
 	return open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Returns an O_PATH descriptor of the file itself, also if it is a link, or -1.  With O_DIRECTORY the kernel mounts what is
+ * to be mounted there on first use (autofs); with O_PATH alone it does not. */
+static int name_open(int directory, const char *name, bool is_last)
+{
+	const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+	int file = is_last ? -1 : openat(directory, name, flags | O_DIRECTORY);
+
+	return file >= 0 || (!is_last && errno != ENOTDIR) ? file : openat(directory, name, flags);
+}
+
 /* Follows the path name by name.  Returns an O_PATH descriptor or a negative errno. */
 static int path_find(const char *path)
 {
@@ -67,7 +78,7 @@ static int path_find(const char *path)
 		return -ENAMETOOLONG;
 	at = begin_open(path);
 	while (at >= 0 && rc == 0 && (name = name_take(&rest)) != NULL) {
-		int next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		int next = name_open(at, name, *rest == '\0');
 
 		rc = next < 0 ? -errno : link_read(next, target);
 		if (rc == 0 && *target != '\0') {

@@ -21,7 +21,7 @@
 #include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
 
-enum { OTHER_USER = 65534, CHILD_FD = 100 };
+enum { OTHER_USER = 65533, CHILD_FD = 100 };
 
 static char directory[64];
 static pid_t child;
@@ -48,8 +48,13 @@ static void file_make(const char *path, const char *text)
 
 static void directory_make(void)
 {
-	strcpy(directory, "/tmp/check_process_file.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	char made[] = "/tmp/check_process_file.XXXXXX", *real;
+
+	ck_assert_ptr_nonnull(mkdtemp(made));
+	real = realpath(made, NULL);
+	ck_assert(real != NULL && strlen(real) < sizeof directory);
+	strcpy(directory, real);
+	free(real);
 	ck_assert_int_eq(chmod(directory, 0755) | mkdir(at("shared"), 0755) | mkdir(at("own"), 0755), 0);
 	ck_assert_int_eq(mkdir(at("fuse"), 0755) | mkdir(at("theirs"), 0755) | mkdir(at("over"), 0755), 0);
 	file_make(at("shared/file"), "shared");
@@ -116,11 +121,16 @@ static bool link_is_safe(const char *name)
 	return safe;
 }
 
-static void setup(void)
+static void own_mounts(void)
 {
 	ck_assert_int_eq(unshare(CLONE_NEWNS), 0);
 	ck_assert_int_eq(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	directory_make();
+}
+
+static void setup(void)
+{
+	own_mounts();
 	fuse_mount(at("fuse"));
 	child = fixture_other_user(OTHER_USER, mounts_make, NULL);
 }
@@ -210,6 +220,20 @@ START_TEST(names)
 }
 END_TEST
 
+/* debugfs has a directory that the kernel mounts on first use. */
+START_TEST(mount_of_first_use)
+{
+	char *real;
+
+	ck_assert_int_eq(mount("none", at("own"), "debugfs", 0, ""), 0);
+	real = vg_named_real_path(at("own/tracing/README"));
+	ck_assert_int_eq(umount2(at("own"), MNT_DETACH), 0);
+	ck_assert_ptr_nonnull(real);
+	ck_assert_str_eq(real, at("own/tracing/README"));
+	free(real);
+}
+END_TEST
+
 START_TEST(skipped)
 {
 }
@@ -219,37 +243,40 @@ END_TEST
 static bool mounts_work(void)
 {
 	return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	       mount("none", "/tmp", "tmpfs", 0, "") == 0 &&
-	       mknod("/tmp/fuse", S_IFCHR | 0600, makedev(10, 229)) == 0 &&
-	       open("/tmp/fuse", O_RDWR) >= 0 && mkdir("/tmp/a", 0700) == 0 && mkdir("/tmp/b", 0700) == 0 &&
+	       mount("none", "/tmp", "tmpfs", 0, "") == 0 && mkdir("/tmp/a", 0700) == 0 && mkdir("/tmp/b", 0700) == 0;
+}
+
+static bool fuse_works(void)
+{
+	return mounts_work() && mknod("/tmp/fuse", S_IFCHR | 0600, makedev(10, 229)) == 0 &&
+	       open("/tmp/fuse", O_RDWR) >= 0 &&
 	       mount("none", "/tmp/a", "overlay", 0, "lowerdir=/tmp/a:/tmp/b") == 0;
 }
 
-/* Whether this process may mount, and the kernel has FUSE. */
-static bool can_mount(void)
+static bool debugfs_works(void)
 {
-	char line[64];
-	bool has_fuse = false;
-	FILE *types = fopen("/proc/filesystems", "r");
-	int status = 1;
-	pid_t tester;
+	return mounts_work() && mount("none", "/tmp/a", "debugfs", 0, "") == 0 &&
+	       access("/tmp/a/tracing/README", F_OK) == 0;
+}
 
-	while (types != NULL && fgets(line, sizeof line, types) != NULL)
-		has_fuse = has_fuse || strcmp(line, "nodev\tfuse\n") == 0;
-	if (types != NULL)
-		fclose(types);
-	tester = has_fuse && geteuid() == 0 ? fork() : -1;
+/* Whether this process may mount this, and the kernel has it. */
+static bool in_child(bool (*works)(void))
+{
+	int status = 1;
+	pid_t tester = fork();
+
 	if (tester == 0)
-		_exit(!mounts_work());
+		_exit(!works());
 	return tester > 0 && waitpid(tester, &status, 0) == tester && status == 0;
 }
 
 Suite *process_file_suite(void)
 {
-	bool mounts = can_mount();
+	bool mounts = in_child(fuse_works), debugfs = in_child(debugfs_works);
 	Suite *suite = suite_create("process_file");
 	TCase *own = tcase_create("own");
 	TCase *other_users = tcase_create(mounts ? "other_users" : "other_users # SKIP no root, mounts or FUSE");
+	TCase *first_use = tcase_create(debugfs ? "first_use" : "first_use # SKIP no root, mounts or debugfs");
 
 	tcase_add_checked_fixture(own, directory_make, directory_remove);
 	tcase_add_test(own, names);
@@ -262,5 +289,9 @@ Suite *process_file_suite(void)
 		tcase_add_test(other_users, skipped);
 	}
 	suite_add_tcase(suite, other_users);
+	if (debugfs)
+		tcase_add_checked_fixture(first_use, own_mounts, directory_remove);
+	tcase_add_test(first_use, debugfs ? mount_of_first_use : skipped);
+	suite_add_tcase(suite, first_use);
 	return suite;
 }
