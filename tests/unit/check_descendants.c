@@ -28,19 +28,25 @@ static pid_t family_start(int ends[2], pid_t *grandchild)
 	return child;
 }
 
-static bool is_known(const struct vg_descendants *descendants, pid_t pid)
+/* When the process was created; 0: it is not known. */
+static uint64_t ticks_of(const struct vg_descendants *descendants, pid_t pid)
 {
 	for (size_t i = 0; i < descendants->items.count; i++) {
 		if (descendants->items.items[i].pid == pid && !descendants->items.items[i].exited)
-			return true;
+			return descendants->items.items[i].start_ticks;
 	}
-	return false;
+	return 0;
+}
+
+static bool is_known(const struct vg_descendants *descendants, pid_t pid)
+{
+	return ticks_of(descendants, pid) != 0;
 }
 
 START_TEST(descendants_found)
 {
 	struct vg_descendants descendants = { 0 };
-	uint64_t now_ns = 1;
+	uint64_t now_ns = 1, later_ticks;
 	pid_t child, grandchild, later, last;
 	struct vg_err err;
 	int ends[2];
@@ -56,15 +62,17 @@ START_TEST(descendants_found)
 	ck_assert_uint_eq(descendants.items.items[1].seen_ns, 0);
 	ck_assert(!vg_descendants_scan(&descendants, now_ns + 1));
 	ck_assert(!is_known(&descendants, getpid()));
-	ck_assert(!vg_process_exited(grandchild));
+	ck_assert(!vg_process_exited(grandchild, descendants.items.items[1].start_ticks));
 	/* Another family; its second process ends with the first one. */
 	later = family_start(ends, &last);
 	ck_assert_int_eq(vg_descendants_add(&descendants, later), 0);
 	ck_assert(vg_descendants_scan(&descendants, now_ns += UINT64_C(10000000000)));
 	ck_assert(is_known(&descendants, last));
+	later_ticks = ticks_of(&descendants, later);
+	ck_assert(!vg_process_exited(later, later_ticks));
 	kill(later, SIGKILL);
 	ck_assert_int_eq(waitpid(later, NULL, 0), later);
-	ck_assert(vg_process_exited(later));
+	ck_assert(vg_process_exited(later, later_ticks));
 	ck_assert(vg_descendants_scan(&descendants, now_ns += UINT64_C(10000000000)));
 	ck_assert(!is_known(&descendants, later));
 	kill(child, SIGKILL);
@@ -88,9 +96,9 @@ START_TEST(reused_id)
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 	child = family_start(ends, &grandchild);
 	ck_assert_int_eq(vg_descendants_add(&descendants, child), 0);
-	ck_assert(!vg_descendant_exited(&descendants.items.items[0]));
+	ck_assert(!vg_process_exited(child, descendants.items.items[0].start_ticks));
 	descendants.items.items[0].start_ticks--;
-	ck_assert(vg_descendant_exited(&descendants.items.items[0]));
+	ck_assert(vg_process_exited(child, descendants.items.items[0].start_ticks));
 	ck_assert(vg_descendants_scan(&descendants, 1));
 	ck_assert(!is_known(&descendants, child));
 	ck_assert(!is_known(&descendants, grandchild));

@@ -24,6 +24,7 @@ struct vg_record_helper {
 	struct vg_vignetted vignetted;
 	struct vg_record_run *run;
 	pid_t process;               /* 0: the command, which is not known yet */
+	uint64_t start_ticks;        /* of a descendant; see struct vg_descendant */
 	bool is_root;
 };
 
@@ -101,17 +102,20 @@ static char **arguments_build(const struct vg_record_helper *helper, char pid[32
 	return arguments;
 }
 
-/* process: 0: the command. */
-static int helper_start(struct vg_record_run *run, pid_t process, bool is_root, struct vg_err *err)
+/* process: 0: the command.  descendant: NULL: a root. */
+static int helper_start(struct vg_record_run *run, pid_t process, const struct vg_descendant *descendant,
+			struct vg_err *err)
 {
 	struct vg_record_helper *helper = calloc(1, sizeof *helper);
 	char **arguments = NULL, pid[32];
+	bool is_root = descendant == NULL;
 	int rc = helper == NULL ? -ENOMEM : 0;
 
 	if (rc == 0) {
 		*helper = (struct vg_record_helper){
 			.vignetted = { .on_status = on_status, .context = helper, .is_quiet = !is_root },
-			.run = run, .process = process, .is_root = is_root,
+			.run = run, .process = process, .start_ticks = is_root ? 0 : descendant->start_ticks,
+			.is_root = is_root,
 		};
 		arguments = arguments_build(helper, pid);
 		rc = arguments == NULL ? -ENOMEM : vg_array_push(&run->live, &helper);
@@ -156,7 +160,7 @@ static void helper_end(struct vg_record_run *run, size_t index, struct vg_err *e
 	if (vignetted->status.ended)
 		run->processes++;
 	/* SIGTERM at the end of all recordings may come before vignetted handles it. */
-	else if (!helper->is_root && (run->is_ending || vg_process_exited(helper->process)))
+	else if (!helper->is_root && (run->is_ending || vg_process_exited(helper->process, helper->start_ticks)))
 		run->early++;
 	else if (!helper->is_root)
 		failure_note(run, helper->process, rc != 0 ? why.text : vignetted->status.message);
@@ -192,9 +196,9 @@ static void descendant_start(struct vg_record_run *run, struct vg_descendant *pr
 	if (run->live.count >= VG_RECORD_AT_ONCE_MAX || run->started >= VG_RECORD_TOTAL_MAX)
 		return;
 	process->state = FOLLOWED;
-	if (vg_descendant_exited(process))
+	if (vg_process_exited(process->pid, process->start_ticks))
 		run->early++;
-	else if (helper_start(run, process->pid, false, &err) != 0)
+	else if (helper_start(run, process->pid, process, &err) != 0)
 		failure_note(run, process->pid, err.text);
 }
 
@@ -268,12 +272,12 @@ static int roots_start(struct vg_record_run *run, struct vg_err *err)
 {
 	const struct vg_record_options *options = run->options;
 	size_t count = options->pids.count;
-	int rc = count == 0 ? helper_start(run, 0, true, err) : 0;
+	int rc = count == 0 ? helper_start(run, 0, NULL, err) : 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		rc = root_add(run, options->pids.items[i]);
 		if (rc == 0)
-			rc = helper_start(run, options->pids.items[i], true, err);
+			rc = helper_start(run, options->pids.items[i], NULL, err);
 	}
 	return rc;
 }

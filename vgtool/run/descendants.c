@@ -61,18 +61,11 @@ static bool has_exited(const struct process *process)
 	return process->state == 0 || process->state == 'Z' || process->state == 'X';
 }
 
-bool vg_process_exited(pid_t pid)
+bool vg_process_exited(pid_t pid, uint64_t start_ticks)
 {
 	struct process process = process_read(pid);
 
-	return has_exited(&process);
-}
-
-bool vg_descendant_exited(const struct vg_descendant *descendant)
-{
-	struct process process = process_read(descendant->pid);
-
-	return has_exited(&process) || process.start_ticks != descendant->start_ticks;
+	return has_exited(&process) || process.start_ticks != start_ticks;
 }
 
 int vg_descendants_check(struct vg_err *err)

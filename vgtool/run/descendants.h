@@ -50,12 +50,10 @@ int vg_descendants_add(struct vg_descendants *descendants, pid_t pid);
 /* Scans, if a scan is due.  Returns whether it did. */
 bool vg_descendants_scan(struct vg_descendants *descendants, uint64_t now_ns);
 
-/* Whether the process is a zombie, or does not exist any more.  Another process can have its id. */
-bool vg_descendant_exited(const struct vg_descendant *descendant);
-
 void vg_descendants_free(struct vg_descendants *descendants);
 
-/* Whether the process does not exist or is a zombie. */
-bool vg_process_exited(pid_t pid);
+/* Whether the process that was created at start_ticks is a zombie, or does not exist any more: another process can have
+ * its id. */
+bool vg_process_exited(pid_t pid, uint64_t start_ticks);
 
 #endif
