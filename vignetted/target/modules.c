@@ -18,9 +18,10 @@
 #include "base/infile.h"
 #include "base/process_file.h"
 
-/* The most system calls for module files in one reading of the maps: they take 20 ms.  clang++ loads 60 libraries, more
- * than any other program that we know.  Nearly all of these have the needed headers in memory and need no file. */
-enum { FILE_CALLS_MAX = 4096 };
+/* When module files have taken this CPU time, a reading of the maps reads no more of them.  Most modules have the needed
+ * headers in memory: of the 60 libraries of clang++, the file of one is read, in 0.1 ms.  But a process of another user
+ * can have thousands of mounts, and the list of mounts is read for each of its files. */
+enum { FILES_CPU_NS = 20 * 1000 * 1000 };
 
 /* The most ranges whose links in /proc/PID/map_files one vg_modules_check() compares. */
 enum { LINKS_MAX = 64 };
@@ -172,35 +173,26 @@ static uint64_t path_hash(const char *path, size_t length)
 	return memchr(path, '\\', length) == NULL ? vg_hash(&(struct vg_hash_key){ { 0 } }, path, length) | 1 : 0;
 }
 
-/* System calls for opening a module file: one for each name in the path, and 8 others. */
-static size_t syscalls_for_path(const char *path)
-{
-	size_t calls = 8;
-
-	for (const char *at = path; *at != '\0'; at++)
-		calls += *at == '/';
-	return calls;
-}
-
-/* Reads the module's file, once, if the module's memory lacks headers.  One reading of the maps makes a limited number
- * of system calls for this.  The next reading continues. */
+/* Reads the module's file, once, if the module's memory lacks headers.  One reading of the maps takes a limited time for
+ * this.  The next reading continues. */
 static void module_file_read(struct vg_modules *modules, struct vg_process_module *module, const struct mapping *head)
 {
 	const struct module_file file = { head->start, head->device, head->inode, head->path };
-	size_t calls = syscalls_for_path(head->path);
-	int fd = -1;
+	uint64_t cpu_ns;
+	int fd;
 
 	module->image.fde_index.total = &modules->fdes_total;
 	module->file_done = head->inode == 0 || (module->image.eh_frame_hdr != 0 && module->image.build_id_bytes != 0);
-	if (module->file_done || calls > modules->file_calls_left)
+	if (module->file_done || modules->files_cpu_ns >= FILES_CPU_NS)
 		return;
-	modules->file_calls_left -= calls;
 	module->file_done = true;
+	cpu_ns = vg_thread_cpu_ns();
 	fd = module_file_open(&file, modules->memory);
 	if (fd >= 0) {
 		vg_sections_read(&module->image, fd);
 		close(fd);
 	}
+	modules->files_cpu_ns += vg_thread_cpu_ns() - cpu_ns;
 }
 
 /* Returns the index of the known or new module whose ELF header is at head->start.  VG_NONE: none. */
@@ -308,7 +300,7 @@ int vg_modules_refresh(struct vg_modules *modules)
 		modules->items.items[i].loaded = false;
 	modules->excess = 0;
 	modules->generation++;
-	modules->file_calls_left = FILE_CALLS_MAX;
+	modules->files_cpu_ns = 0;
 	vg_ranges_begin(&modules->ranges);
 	rc = maps_read(modules, maps);
 	vg_ranges_end(&modules->ranges, is_first ? 0 : vg_now_ns());

@@ -83,7 +83,7 @@ struct vg_modules {
 	size_t max;                  /* set by the caller: the most modules in the whole session; 0: VG_MODULES_MAX */
 	size_t excess, excess_max;   /* modules beyond `max`: at the latest reading, and the most so far */
 	uint32_t fdes_total;         /* entries in all indices of .eh_frame */
-	size_t file_calls_left;      /* system calls for module files that the current reading may still make */
+	uint64_t files_cpu_ns;       /* CPU time that the current reading has taken for module files */
 	size_t links_at;             /* vg_modules_check() next compares the link in /proc/PID/map_files of the range
 					ranges.now.items[links_at % ranges.now.count] */
 };
