@@ -119,7 +119,7 @@ cp -r "$dir/store" "$dir/closed"
 chmod -R a+rX "$dir"
 chmod 0 "$dir"/closed/libone.so/*
 if [ "$(id -u)" = 0 ]; then
-	exits 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$VGTOOL" store "$dir/closed"
+	exits 1 setpriv --reuid 65533 --regid 65533 --clear-groups "$VGTOOL" store "$dir/closed"
 else
 	exits 1 "$VGTOOL" store "$dir/closed"
 fi

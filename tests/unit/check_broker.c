@@ -218,7 +218,7 @@ END_TEST
 
 START_TEST(file_of_another_user_is_not_sent)
 {
-	ck_assert_int_eq(chown("module", 65534, 65534), 0);
+	ck_assert_int_eq(chown("module", 65533, 65533), 0);
 	expect_no_file("module");
 }
 END_TEST
@@ -232,7 +232,7 @@ static bool file_map(void *file)
 /* Starts a process of another user that maps the file. */
 static pid_t visitor_start(char *file)
 {
-	return fixture_other_user(65534, file_map, file);
+	return fixture_other_user(65533, file_map, file);
 }
 
 /* Another user can start a process with any id, in a pid namespace of that user's own. */
@@ -250,7 +250,7 @@ START_TEST(process_of_another_user)
 	ck_assert_int_ge(fd, 0);
 	free(path);
 	close(fd);
-	ck_assert_int_eq(chown("folder/visitor", 65534, 65534), 0);
+	ck_assert_int_eq(chown("folder/visitor", 65533, 65533), 0);
 	next = 0;
 	expect_next("visitor", &next, "debug", "/ab/010203.debug");
 	ck_assert_int_eq(vg_broker_ask(reader, (uint32_t)pid, "visitor", id, sizeof id, &next, &path), -ENOENT);
@@ -277,7 +277,7 @@ START_TEST(processes_of_several_users)
 		_exit(0);
 	ck_assert_int_eq(waitpid(ended, NULL, 0), ended);
 	elf_make("folder/visitor", ET_DYN, "visitor");
-	ck_assert_int_eq(chown("folder/visitor", 65534, 65534), 0);
+	ck_assert_int_eq(chown("folder/visitor", 65533, 65533), 0);
 	pid = visitor_start("folder/visitor");
 	for (int visitor_is_first = 0; visitor_is_first <= 1; visitor_is_first++) {
 		struct vg_mappings mappings = { 0 };
@@ -311,11 +311,11 @@ START_TEST(cache_of_another_user_is_not_used)
 {
 	char *path;
 
-	ck_assert_int_eq(mkdir("home", 0755) | chown("home", 65534, 65534), 0);
+	ck_assert_int_eq(mkdir("home", 0755) | chown("home", 65533, 65533), 0);
 	setenv("XDG_CACHE_HOME", "relative", 1);
 	/* Root's files below do not help: the other user can replace them. */
 	ck_assert_int_eq(mkdir("home/.cache", 0755) | mkdir("home/.cache/vignette", 0755) | mkdir("mine", 0755) |
-			 symlink(directory, "mine/.cache") | lchown("mine/.cache", 65534, 65534), 0);
+			 symlink(directory, "mine/.cache") | lchown("mine/.cache", 65533, 65533), 0);
 	for (int i = 0; i < 3; i++) {
 		static const char *const homes[] = { "home", "home/new", "mine" };
 		char home[sizeof directory + 10];

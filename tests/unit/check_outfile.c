@@ -182,7 +182,7 @@ END_TEST
 
 /* ---- each test has a directory of its own ---- */
 
-enum { OTHER = 65534, ORDINARY = 65533 };
+enum { OTHER = 65533, ORDINARY = 65532 };
 
 static char directory[] = "/tmp/check_outfile.XXXXXX";
 static int previous_directory;
@@ -468,7 +468,7 @@ START_TEST(fifo_of_another_user)
 
 	act_as_user(OTHER);
 	reader = fifo_make("out");
-	expect_refused_for_both("out", -EACCES, "another user (uid 65534)");
+	expect_refused_for_both("out", -EACCES, "another user (uid 65533)");
 	ck_assert(is_empty(reader));
 	close(reader);
 }
@@ -498,7 +498,7 @@ START_TEST(link_of_another_user)
 	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
 		act_as_user(OTHER);
 		ck_assert_int_eq(symlink(targets[i], "out"), 0);
-		expect_refused_for_both("out", -EACCES, "another user (uid 65534)");
+		expect_refused_for_both("out", -EACCES, "another user (uid 65533)");
 		ck_assert_int_eq(unlink("out"), 0);
 	}
 	/* A link of this user that leads to another user's link is refused, too. */
@@ -506,7 +506,7 @@ START_TEST(link_of_another_user)
 	ck_assert_int_eq(symlink("/dev/null", "second"), 0);
 	act_as_user(ORDINARY);
 	ck_assert_int_eq(symlink("second", "out"), 0);
-	expect_refused("out", -EACCES, "another user (uid 65534)");
+	expect_refused("out", -EACCES, "another user (uid 65533)");
 	close(reader);
 }
 END_TEST
@@ -519,7 +519,7 @@ START_TEST(own_link_to_a_fifo_of_another_user)
 	reader = fifo_make("first");
 	act_as_user(ORDINARY);
 	ck_assert_int_eq(symlink("first", "out"), 0);
-	expect_refused("out", -EACCES, "another user (uid 65534)");
+	expect_refused("out", -EACCES, "another user (uid 65533)");
 	ck_assert(is_empty(reader));
 	close(reader);
 }
@@ -601,17 +601,17 @@ START_TEST(part_of_another_user)
 	fd = open("out.part", O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
 	act_as_user(0);
-	expect_refused("out", -EBUSY, "another user (uid 65534)");
+	expect_refused("out", -EBUSY, "another user (uid 65533)");
 	act_as_user(ORDINARY);
-	expect_refused("out", -EBUSY, "another user (uid 65534)");
+	expect_refused("out", -EBUSY, "another user (uid 65533)");
 	/* A user who can write to another user's .part may not remove it. */
 	close(fd);
-	expect_refused("out", -EACCES, "another user (uid 65534)");
+	expect_refused("out", -EACCES, "another user (uid 65533)");
 	/* A user who cannot write to it may not remove it either. */
 	act_as_user(OTHER);
 	ck_assert_int_eq(chmod("out.part", 0600), 0);
 	act_as_user(ORDINARY);
-	expect_refused("out", -EACCES, "another user (uid 65534)");
+	expect_refused("out", -EACCES, "another user (uid 65533)");
 	/* Root may remove it. */
 	act_as_user(0);
 	expect_opened("out", false);

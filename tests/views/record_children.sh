@@ -221,18 +221,18 @@ for out in command err; do
 done
 if [ "$(id -u)" = 0 ]; then
 	mkdir theirs
-	chown 65534 theirs
+	chown 65533 theirs
 	exits 1 "$VGTOOL" record --children -o theirs -- true
-	has err '-o theirs: belongs to another user (uid 65534); use a new directory'
+	has err '-o theirs: belongs to another user (uid 65533); use a new directory'
 	mkdir mine
 	ln -s mine away
-	chown -h 65534 away
+	chown -h 65533 away
 	exits 1 "$VGTOOL" record --children -o away/ -- true
-	has err 'a symbolic link of another user (uid 65534) is not followed'
+	has err 'a symbolic link of another user (uid 65533) is not followed'
 	exits 1 "$VGTOOL" symbols -o away ./tree
-	has err 'a symbolic link of another user (uid 65534) is not followed'
+	has err 'a symbolic link of another user (uid 65533) is not followed'
 	exits 1 "$VGTOOL" resolve -o away/ -s mine err out
-	has err 'a symbolic link of another user (uid 65534) is not followed'
+	has err 'a symbolic link of another user (uid 65533) is not followed'
 fi
 exits 2 "$VGTOOL" record --pid 1,x
 has err '--pid 1,x: must be the id of a process, or several ids'

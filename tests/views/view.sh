@@ -200,9 +200,9 @@ if [ "$(id -u)" = 0 ]; then
 	mkfifo endless
 	rm -rf touch.html
 	ln -s endless touch.html
-	chown -h 65534 touch.html
+	chown -h 65533 touch.html
 	exits 1 "$VGTOOL" record --view -- touch ran
-	has err 'touch.html: a symbolic link of another user (uid 65534) is not followed'
+	has err 'touch.html: a symbolic link of another user (uid 65533) is not followed'
 	rm touch.html
 fi
 exits 1 "$VGTOOL" record --view -o none/some.vgp -- touch ran
@@ -220,7 +220,7 @@ cp fake/browser fake/xdg-open
 # Root never starts a browser.
 as_user=
 if [ "$(id -u)" = 0 ]; then
-	as_user='setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all'
+	as_user='setpriv --reuid 65533 --regid 65533 --clear-groups --inh-caps=-all'
 	chmod 711 "$dir"
 fi
 # on_terminal NAME VARIABLE...: records NAME.vgp with these variables on a terminal
