@@ -7,15 +7,18 @@
  *     hosts_memory stacks PROFILE         calls every function in a thread with a stack of PTHREAD_STACK_MIN
  *     hosts_memory owner PROFILE          is pid 1, and has a child that is also pid 1
  *     hosts_memory little_space PROFILE   has little address space
- *     hosts_memory beside PROFILE         has a mapped file directly after a thread's stack
+ *     hosts_memory beside PROFILE         has mapped files directly after stacks of threads
  *     hosts_memory first PROFILE          begins its first three sessions at the same time
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +27,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "libvgctl/vgctl.h"
@@ -254,37 +258,75 @@ static void little_space_run(void)
 	       vgctl_strerror(rc));
 }
 
-static atomic_int spinner_state; /* 1: the thread runs; 2: it must end */
+/* Threads that run, that wait, and that wait on a stack of their own, as coroutines do. */
+enum { SPINS, WAITS, WAITS_ELSEWHERE, BESIDE };
 
-static void *spin(void *unused)
+static atomic_int begun;
+static atomic_bool spins = true;
+static int gate[2];
+static char *beside_stacks[BESIDE];
+static ucontext_t elsewhere, thread_context;
+
+static void wait_on_gate(void)
 {
-	atomic_store(&spinner_state, 1);
-	while (atomic_load(&spinner_state) == 1)
-		;
-	return unused;
+	char byte;
+
+	atomic_fetch_add(&begun, 1);
+	ensure(read(gate[0], &byte, 1) == 0, "read");
 }
 
-/* A sparse file is mapped directly after the stack of a thread.  Samples of the thread must not read the file, which
- * would allocate its pages.  The mapping does not begin with the file's header, because the helper reads the header of
- * every mapped file. */
+static void *beside_thread(void *argument)
+{
+	switch ((intptr_t)argument) {
+	case SPINS:
+		atomic_fetch_add(&begun, 1);
+		while (atomic_load(&spins))
+			;
+		break;
+	case WAITS:
+		wait_on_gate();
+		break;
+	case WAITS_ELSEWHERE:
+		getcontext(&elsewhere);
+		elsewhere.uc_stack = (stack_t){ .ss_sp = beside_stacks[WAITS_ELSEWHERE], .ss_size = STACK_BYTES };
+		elsewhere.uc_link = &thread_context;
+		makecontext(&elsewhere, wait_on_gate, 0);
+		swapcontext(&thread_context, &elsewhere);
+		break;
+	}
+	return NULL;
+}
+
+/* A stack that is followed by a mapped, sparse file. */
+static char *stack_beside(int file)
+{
+	char *stack = mmap(NULL, (size_t)2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ensure(file >= 0 && ftruncate(file, STACK_BYTES) == 0, "memfd_create");
+	ensure(stack != MAP_FAILED && mmap(stack + STACK_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE,
+					   MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED, "mmap");
+	return stack;
+}
+
+/* The helper must not read the files, which would allocate their pages. */
 static void beside_run(void)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
-	int file = memfd_create("beside", MFD_CLOEXEC);
 	struct vgctl_session *session;
+	pthread_t threads[BESIDE];
 	pthread_attr_t attributes;
+	int files[BESIDE];
 	struct stat status;
-	pthread_t thread;
-	char *stack;
 
-	ensure(file >= 0 && ftruncate(file, 2 * STACK_BYTES) == 0, "memfd_create");
-	stack = mmap(NULL, (size_t)2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ensure(stack != MAP_FAILED && mmap(stack + STACK_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE,
-					   MAP_SHARED | MAP_FIXED, file, STACK_BYTES) != MAP_FAILED, "mmap");
-	pthread_attr_init(&attributes);
-	ensure(pthread_attr_setstack(&attributes, stack, STACK_BYTES) == 0 &&
-	       pthread_create(&thread, &attributes, spin, NULL) == 0, "pthread_create");
-	while (atomic_load(&spinner_state) == 0)
+	ensure(pipe2(gate, O_CLOEXEC) == 0, "pipe2");
+	for (intptr_t i = 0; i < BESIDE; i++) {
+		files[i] = memfd_create("beside", MFD_CLOEXEC);
+		beside_stacks[i] = stack_beside(files[i]);
+		pthread_attr_init(&attributes);
+		ensure((i == WAITS_ELSEWHERE || pthread_attr_setstack(&attributes, beside_stacks[i], STACK_BYTES) == 0) &&
+		       pthread_create(&threads[i], &attributes, beside_thread, (void *)i) == 0, "pthread_create");
+	}
+	while (atomic_load(&begun) < BESIDE)
 		usleep(1000);
 	options.rate_hz = VGCTL_ON_DEMAND;
 	options.stop_always = 1;
@@ -292,10 +334,13 @@ static void beside_run(void)
 	for (int i = 0; i < 10; i++)
 		ensure(vgctl_sample(session) == 0, "vgctl_sample");
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end");
-	ensure(fstat(file, &status) == 0 && status.st_blocks == 0, "samples made %ld blocks of the file",
-	       (long)status.st_blocks);
-	atomic_store(&spinner_state, 2);
-	pthread_join(thread, NULL);
+	atomic_store(&spins, false);
+	close(gate[1]);
+	for (int i = 0; i < BESIDE; i++) {
+		pthread_join(threads[i], NULL);
+		ensure(fstat(files[i], &status) == 0 && status.st_blocks == 0, "samples made %ld blocks of file %d",
+		       (long)status.st_blocks, i);
+	}
 }
 
 int main(int argc, char **argv)

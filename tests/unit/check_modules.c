@@ -4,6 +4,7 @@
 #include "tests/unit/suites.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "profile/model.h"
@@ -55,6 +56,36 @@ START_TEST(more_modules_than_one_batch)
 		modules.items.items[i].confirmed_ns = 0;
 	modules.moment.time_ns = 1;
 	ck_assert_uint_eq(vg_modules_confirm(&modules, frames, FRAMES), 2 * VG_MARKS_MAX);
+}
+END_TEST
+
+/* A fence is where a file or shared memory follows another mapping. Mappings of memory are no fence, nor are two parts of
+ * one file. */
+START_TEST(fences)
+{
+	enum { PAGE = 4096, PAGES = 6 };
+	struct vg_memory own_memory;
+	struct vg_modules maps = { .memory = &own_memory };
+	int file = memfd_create("file", MFD_CLOEXEC);
+	char *low = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t start = (uint64_t)low;
+
+	/* memory, memory that cannot be written, file, another part of the file, memory, shared memory */
+	ck_assert_int_eq(ftruncate(file, 3 * PAGE), 0);
+	ck_assert_int_eq(mprotect(low + PAGE, PAGE, PROT_READ), 0);
+	ck_assert_ptr_ne(mmap(low + 2 * PAGE, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0), MAP_FAILED);
+	ck_assert_ptr_ne(mmap(low + 3 * PAGE, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, file, 2 * PAGE), MAP_FAILED);
+	ck_assert_ptr_ne(mmap(low + 5 * PAGE, PAGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+	ck_assert_int_eq(vg_memory_open(&own_memory, getpid()), 0);
+	ck_assert_int_eq(vg_modules_refresh(&maps), 0);
+	ck_assert_uint_eq(vg_modules_fence(&maps, start), start + 2 * PAGE);
+	ck_assert_uint_eq(vg_modules_fence(&maps, start + 2 * PAGE - 1), start + 2 * PAGE);
+	ck_assert_uint_eq(vg_modules_fence(&maps, start + 2 * PAGE), start + 5 * PAGE);
+	ck_assert_uint_eq(vg_modules_fence(&maps, UINT64_MAX - 1), UINT64_MAX);
+	vg_modules_free(&maps);
+	vg_memory_free(&own_memory);
+	munmap(low, PAGES * PAGE);
+	close(file);
 }
 END_TEST
 
@@ -126,6 +157,7 @@ Suite *modules_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, more_modules_than_one_batch);
+	tcase_add_test(tests, fences);
 	tcase_add_test(tests, replaced_module);
 	tcase_add_test(tests, mark_seen_late);
 	tcase_add_test(tests, more_modules_than_the_limit);

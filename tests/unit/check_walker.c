@@ -2,6 +2,7 @@
 /* Walks of stacks that the tests make, in a process whose modules change. The process is this one. */
 #include "tests/unit/suites.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -82,6 +83,33 @@ START_TEST(walk_after_the_maps_were_read_again)
 }
 END_TEST
 
+/* Copies end where a file is mapped. The file was unmapped since the maps were read, and the stack has its addresses. */
+START_TEST(stack_where_a_file_was_mapped)
+{
+	int file = memfd_create("file", MFD_CLOEXEC);
+	unsigned char *low = mmap(NULL, (size_t)2 * CODE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+				  0);
+	const uint64_t root = (uint64_t)asm_bottom + 1;
+	struct vg_task task = { .tid = getpid(), .copy.bytes = CODE_BYTES };
+
+	ck_assert_int_eq(ftruncate(file, CODE_BYTES), 0);
+	ck_assert_ptr_ne(mmap(low + CODE_BYTES, CODE_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0), MAP_FAILED);
+	ck_assert_int_eq(vg_modules_refresh(&modules), 0);
+	ck_assert_ptr_ne(mmap(low + CODE_BYTES, CODE_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+	memcpy(low + CODE_BYTES, &root, sizeof root);
+	sample_begin((uint64_t)asm_return);
+	vg_regs_set(&walker.snapshot.regs, (uint64_t)asm_return, (uint64_t)low + CODE_BYTES - 16, NULL);
+	for (int rc = -EAGAIN; rc == -EAGAIN; rc = vg_walker_walk(&walker, &task))
+		ck_assert_int_eq(vg_snapshot_read_stack(&walker.snapshot, getpid(), CODE_BYTES), 0);
+	ck_assert_uint_eq(walker.maps_reads, 1);
+	ck_assert_str_eq(vg_walk_end_name(walker.walk.end), "complete");
+	ck_assert_uint_eq(walker.walk.count, 2);
+	munmap(low, (size_t)2 * CODE_BYTES);
+	close(file);
+}
+END_TEST
+
 /* A process chooses how much there is to read. The walk says that it stopped for that reason. */
 START_TEST(walk_that_reads_too_much)
 {
@@ -103,6 +131,7 @@ Suite *walker_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, walk_after_the_maps_were_read_again);
+	tcase_add_test(tests, stack_where_a_file_was_mapped);
 	tcase_add_test(tests, walk_that_reads_too_much);
 	suite_add_tcase(suite, tests);
 #endif

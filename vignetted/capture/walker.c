@@ -24,6 +24,7 @@ enum { MAPS_PAUSE_FACTOR = 19 };
 
 int vg_walker_open(struct vg_walker *walker)
 {
+	walker->snapshot.modules = walker->modules;
 	return vg_unwinder_open(&walker->unwinder, walker->modules);
 }
 
@@ -65,6 +66,7 @@ void vg_walker_begin(struct vg_walker *walker)
 {
 	walker->memory->words_left = SAMPLE_WORDS_MAX;
 	walker->other_stack_retried = false;
+	walker->snapshot.is_fenced = false;
 }
 
 /* Sets walker->confirmed: for how many frames the module is proven to have been loaded at the snapshot's moment. */
@@ -100,7 +102,7 @@ void vg_walker_confirm(struct vg_walker *walker)
 
 static int walk(struct vg_walker *walker)
 {
-	bool changed, unknown, read;
+	bool changed, unknown, fenced, read;
 	uint64_t since_ns;
 	int rc;
 
@@ -112,10 +114,12 @@ static int walk(struct vg_walker *walker)
 		return rc;
 
 	/* changed: a module of the walk was unloaded or replaced.  unknown: the walk reached code that may have been
-	 * loaded since the maps were read. */
+	 * loaded since the maps were read.  fenced: what ended the copy may be gone, and the stack may have its addresses. */
 	changed = walker->confirmed < walker->walk.count;
 	unknown = walker->walk.range_unknown && since_ns >= walker->maps_retry_ns;
-	read = !walker->maps_current && (changed || unknown);
+	fenced = walker->snapshot.is_fenced && since_ns >= walker->maps_retry_ns &&
+		 (walker->walk.end != VG_WALK_ROOT || walker->walk.stack_bytes > walker->snapshot.stack_bytes);
+	read = !walker->maps_current && (changed || unknown || fenced);
 	if (read) {
 		vg_walker_maps_read(walker);
 		/* The first walk may have used up what a sample may read, and this walk replaces it. */
@@ -123,12 +127,12 @@ static int walk(struct vg_walker *walker)
 		rc = walk_once(walker);
 		/* If nothing new was loaded, do not read the maps at every sample: a stack without unwind information
 		 * can lead to unknown code every time, and the maps may be long. */
-		if (!changed && walker->walk.range_unknown)
+		if (!changed && (walker->walk.range_unknown || fenced))
 			walker->maps_retry_ns = vg_now_ns() + MAPS_PAUSE_FACTOR * (vg_now_ns() - since_ns);
 	}
 	if (rc == 0)
 		walk_end(walker);
-	if (rc == 0 && read && walker->walk.end == VG_WALK_MODULE_UNLOADED &&
+	if (rc == 0 && read && (fenced || walker->walk.end == VG_WALK_MODULE_UNLOADED) &&
 	    walker->snapshot.moment.evidence == VG_EVIDENCE_MARKS)
 		return -EAGAIN;
 	return rc;

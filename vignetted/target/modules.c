@@ -237,12 +237,54 @@ static bool is_code(const struct mapping *mapping)
 	return mapping->executable && strcmp(mapping->path, "[vsyscall]") != 0;
 }
 
+static int fence_add(struct vg_modules *modules, const struct mapping *below, const struct mapping *mapping)
+{
+	if (mapping->start != below->end || mapping->inode == 0 ||
+	    (mapping->inode == below->inode && mapping->device == below->device))
+		return 0;
+	return vg_array_push(&modules->fences, &mapping->start);
+}
+
+uint64_t vg_modules_fence(const struct vg_modules *modules, uint64_t address)
+{
+	size_t low = 0, high = modules->fences.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (modules->fences.items[middle] <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < modules->fences.count ? modules->fences.items[low] : UINT64_MAX;
+}
+
+/* The mapping of a file's first bytes. */
+struct head {
+	struct mapping mapping;      /* its path is in `line` */
+	char *line;                  /* owned; as for getline(3) */
+	size_t line_bytes;
+	bool is_read;                /* `module` is set */
+	uint32_t module;             /* VG_NONE: the bytes are no ELF header */
+};
+
+/* Whether the address is in the image whose header is at the head.  The header is read only now: reading it would
+ * allocate a page of a sparse file, and most files that are mapped have no code. */
+static bool is_in_image(struct vg_modules *modules, struct head *head, uint64_t address)
+{
+	if (!head->is_read)
+		head->module = module_at(modules, &head->mapping);
+	head->is_read = true;
+	return head->module != VG_NONE && address < modules->items.items[head->module].image.end;
+}
+
 /* Reads the maps line by line.  A file's mapping at offset 0 holds its ELF header.  The file's code mappings
  * after it belong to the same image.  An image in anonymous memory (the vdso) is found if its header is executable. */
 static int maps_read(struct vg_modules *modules, FILE *maps)
 {
-	struct mapping mapping, head = { 0 };
-	uint32_t head_module = VG_NONE;
+	struct mapping mapping, below = { 0 };
+	struct head head = { .is_read = true, .module = VG_NONE };
 	char *line = NULL;
 	size_t line_bytes = 0;
 	int rc = 0;
@@ -253,22 +295,27 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 
 		if (!mapping_parse(&mapping, line))
 			continue;
-		same_file = mapping.inode != 0 && mapping.inode == head.inode && mapping.device == head.device;
+		rc = fence_add(modules, &below, &mapping);
+		below = mapping;
+		same_file = mapping.inode != 0 && mapping.inode == head.mapping.inode &&
+			    mapping.device == head.mapping.device;
 		if (mapping.offset == 0 && (mapping.inode != 0 || mapping.executable) &&
-		    !(same_file && head_module != VG_NONE &&
-		      mapping.start < modules->items.items[head_module].image.end)) {
-			head = mapping;
-			head_module = is_code(&mapping) || mapping.inode != 0 ?
-				      module_at(modules, &mapping) : VG_NONE;
+		    !(same_file && is_in_image(modules, &head, mapping.start))) {
+			char *before = head.line;
+			size_t before_bytes = head.line_bytes;
+
+			head = (struct head){ .mapping = mapping, .line = line, .line_bytes = line_bytes };
+			line = before;
+			line_bytes = before_bytes;
 			same_file = true;
 		}
-		if (!is_code(&mapping))
+		if (!is_code(&mapping) || rc != 0)
 			continue;
-		if (same_file && head_module != VG_NONE &&
-		    mapping.start < modules->items.items[head_module].image.end)
-			module = head_module;
+		if (same_file && is_in_image(modules, &head, mapping.start))
+			module = head.module;
 		rc = vg_ranges_add(&modules->ranges, mapping.start, mapping.end, module);
 	}
+	free(head.line);
 	free(line);
 	return rc != 0 ? rc : ferror(maps) ? -ESRCH : 0;
 }
@@ -301,6 +348,7 @@ int vg_modules_refresh(struct vg_modules *modules)
 	modules->excess = 0;
 	modules->generation++;
 	modules->files_cpu_ns = 0;
+	modules->fences.count = 0;
 	vg_ranges_begin(&modules->ranges);
 	rc = maps_read(modules, maps);
 	vg_ranges_end(&modules->ranges, is_first ? 0 : vg_now_ns());
@@ -607,5 +655,6 @@ void vg_modules_free(struct vg_modules *modules)
 	for (size_t i = 0; i < modules->items.count; i++)
 		vg_fde_index_free(&modules->items.items[i].image.fde_index);
 	vg_array_free(&modules->items);
+	vg_array_free(&modules->fences);
 	vg_ranges_free(&modules->ranges);
 }

@@ -75,6 +75,8 @@ struct vg_modules {
 	struct vg_memory *memory;    /* the caller's */
 	VG_ARRAY(struct vg_process_module) items; /* indices stay valid for the whole session */
 	struct vg_ranges ranges;
+	VG_ARRAY(uint64_t) fences;   /* sorted: where a mapping of a file or of shared memory begins at the end of
+					another mapping */
 	struct vg_moment moment;     /* set by the caller: the time that vg_modules_find() is asked about */
 	uint64_t generation;         /* changes whenever modules were loaded or unloaded */
 	uint64_t confirm_calls;      /* calls of vg_modules_confirm() */
@@ -124,6 +126,10 @@ const struct vg_code_range *vg_modules_find(const struct vg_modules *modules, ui
  * there had code there. */
 bool vg_modules_is_code(const struct vg_modules *modules, uint64_t address);
 bool vg_modules_was_code(const struct vg_modules *modules, uint64_t address);
+
+/* Where reading upwards from `address` would reach a mapping of a file or of shared memory, as of the latest reading of the
+ * maps.  UINT64_MAX: nowhere. */
+uint64_t vg_modules_fence(const struct vg_modules *modules, uint64_t address);
 
 /* The number of modules that have too many functions for an index of .eh_frame. */
 size_t vg_modules_unindexed(const struct vg_modules *modules);

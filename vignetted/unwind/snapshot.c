@@ -31,10 +31,10 @@ int vg_snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes)
 
 /* Copies stack from `start` up to the first page that is not mapped.  Returns the number of bytes, or a negative
  * errno. */
-static ssize_t stack_pages_read(pid_t tid, uint64_t thread_block, uint64_t start, size_t want_bytes,
+static ssize_t stack_pages_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, size_t want_bytes,
 				unsigned char *stack)
 {
-	uint64_t at = start, end = start + want_bytes;
+	uint64_t at = start, end = start + want_bytes, fence = UINT64_MAX;
 	struct iovec pieces[PIECES_MAX], local;
 	size_t count = 0;
 	ssize_t got;
@@ -42,9 +42,16 @@ static ssize_t stack_pages_read(pid_t tid, uint64_t thread_block, uint64_t start
 	if (end < start)
 		return -EFAULT;
 	/* Do not read mappings above the stack.  Reading would allocate pages there.  With userfaultfd(2) it could also
-	 * wait for the very thread that is stopped. */
-	if (thread_block > start && thread_block < end)
-		end = thread_block;
+	 * wait for the very thread that is stopped.  The thread block is the end of the stack that the thread was created
+	 * with.  The fence is for other stacks, and for a thread whose thread block is not known. */
+	if (snapshot->thread_block > start && snapshot->thread_block < end)
+		end = snapshot->thread_block;
+	if (snapshot->modules != NULL)
+		fence = vg_modules_fence(snapshot->modules, start);
+	if (fence < end) {
+		end = fence;
+		snapshot->is_fenced = true;
+	}
 	/* process_vm_readv(2) transfers partially only at iovec boundaries.  So with one iovec per page, the copy ends
 	 * exactly at the last mapped page.  A few small iovecs and then a large one would be cheaper, but we do not
 	 * know where the stack ends. */
@@ -64,7 +71,7 @@ static ssize_t stack_pages_read(pid_t tid, uint64_t thread_block, uint64_t start
 /* Copies stack into the snapshot with stack_pages_read().  0 or a negative errno. */
 static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, size_t want_bytes)
 {
-	ssize_t got = stack_pages_read(tid, snapshot->thread_block, start, want_bytes, snapshot->stack);
+	ssize_t got = stack_pages_read(snapshot, tid, start, want_bytes, snapshot->stack);
 
 	snapshot->stack_address = start;
 	snapshot->stack_bytes = got > 0 ? (size_t)got : 0;
@@ -95,10 +102,10 @@ void vg_snapshot_read_other_stack(struct vg_snapshot *snapshot, pid_t tid, size_
 	if (other->sp == 0 || buffer_reserve(&other->stack, &other->capacity_bytes, want_bytes) != 0)
 		return;
 	other->address = other->sp - vg_regs_red_zone_bytes;
-	got = stack_pages_read(tid, snapshot->thread_block, other->address, want_bytes, other->stack);
+	got = stack_pages_read(snapshot, tid, other->address, want_bytes, other->stack);
 	if (got == -EFAULT) {
 		other->address = other->sp;
-		got = stack_pages_read(tid, snapshot->thread_block, other->address, want_bytes, other->stack);
+		got = stack_pages_read(snapshot, tid, other->address, want_bytes, other->stack);
 	}
 	other->bytes = got > 0 ? (size_t)got : 0;
 	other->ended = got >= 0 && (size_t)got < want_bytes;

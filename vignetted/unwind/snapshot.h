@@ -41,6 +41,8 @@ struct vg_snapshot {
 	uint64_t stack_address;      /* of the first copied byte, which may be below the stack pointer */
 	size_t stack_bytes;          /* copied */
 	bool stack_end_copied;       /* the copy reaches the stack's end */
+	bool is_fenced;              /* a copy ended at a fence of `modules` (vg_modules_fence()) */
+	const struct vg_modules *modules; /* set by the caller: for fences; NULL: there are none */
 	unsigned char *stack;        /* owned */
 	size_t capacity_bytes;
 	struct vg_snapshot_other other;
@@ -50,8 +52,8 @@ struct vg_snapshot {
 int vg_snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes);
 
 /* Copies up to want_bytes of the thread's stack, from its stack pointer upwards.  The red zone below it is copied as
- * well, if it is mapped, and counts in want_bytes.  The first page that is not mapped ends the copy.  0 or a negative
- * errno. */
+ * well, if it is mapped, and counts in want_bytes.  The first page that is not mapped, the thread block or a fence ends
+ * the copy.  0 or a negative errno. */
 int vg_snapshot_read_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
 
 /* Copies the second stack from other.sp upwards.  If other.sp is 0 or the stack cannot be read, other.bytes is 0. */
