@@ -247,6 +247,7 @@ int vg_on_thread(struct vg_reader *reader, struct vg_record_view *record)
 		return rc;
 	thread.tid = (int32_t)tid;
 	thread.last_ns = thread.begin_ns;
+	thread.last_sample = reader->profile->threads.items[index].last_sample;
 	reader->profile->threads.items[index] = thread;
 	return 0;
 }
@@ -711,7 +712,7 @@ int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
 	 * has another length. */
 	rc = vg_intern(&profile->function_ids, &key, sizeof key, &ignored);
 	if (rc <= 0)
-		return rc < 0 ? rc : -EBADMSG;
+		return rc;              /* 0: a second record with the same number */
 	line.function = (uint32_t)profile->functions.count;
 	rc = vg_array_push(&profile->functions, &function);
 	profile->kernel_symbols++;

@@ -76,11 +76,6 @@ static uint64_t time_us(uint64_t time_ns)
 	return time_ns / 1000;
 }
 
-/* If the writer has a sink, passes the record to the sink and returns from the calling function. */
-#define TO_SINK(writer, method, ...) \
-	if ((writer)->sink != NULL) \
-		return (writer)->sink->method((writer)->sink, __VA_ARGS__)
-
 /* msgpack-c's packing functions return non-zero if an allocation failed.  This hook sets writer->failed, and
  * record_end() returns that failure.  So callers need not check each packing call. */
 static int buffer_append(void *data, const char *bytes, size_t length)
@@ -108,6 +103,7 @@ void vg_writer_close(struct vg_writer *writer)
 {
 	msgpack_sbuffer_destroy(&writer->buffer);
 	vg_array_free(&writer->threads);
+	vg_array_free(&writer->ended);
 }
 
 static void header_reserve(struct vg_writer *writer)
@@ -186,6 +182,13 @@ int vg_writer_flush(struct vg_writer *writer)
 
 	if (writer->failed != 0 || length == 0)
 		return writer->failed;
+	if (writer->take != NULL) {
+		writer->take(writer->taker, writer->buffer.data + VG_CHUNK_HEADER_BYTES,
+			     length - VG_CHUNK_HEADER_BYTES);
+		writer->sequence++;
+		msgpack_sbuffer_clear(&writer->buffer);
+		return 0;
+	}
 	/* `place` is the offset of the chunk, or -1 for a pipe.  It can differ from file_bytes, because the file may
 	 * have had contents before we opened it. */
 	place = lseek(writer->fd, 0, writer->appends ? SEEK_END : SEEK_CUR);
@@ -207,7 +210,6 @@ int vg_writer_flush(struct vg_writer *writer)
 
 int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *header)
 {
-	TO_SINK(writer, header, header);
 	record_begin(writer, VG_RECORD_HEADER, 1);
 	msgpack_pack_map(&writer->packer, (size_t)8 + (header->start_us != 0) + (header->window_begin_ns != 0) +
 			 (header->counters != NULL));
@@ -244,7 +246,6 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 
 int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, const char *name)
 {
-	TO_SINK(writer, module, module, name);
 	record_begin(writer, VG_RECORD_MODULE, 6);
 	pack_uint(writer, module->id);
 	pack_uint(writer, time_us(module->load_ns));
@@ -258,11 +259,34 @@ int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, c
 
 int vg_writer_module_unload(struct vg_writer *writer, uint32_t module, uint64_t time_ns)
 {
-	TO_SINK(writer, module_unload, module, time_ns);
 	record_begin(writer, VG_RECORD_MODULE_UNLOAD, 2);
 	pack_uint(writer, module);
 	pack_uint(writer, time_us(time_ns));
 	return record_end(writer);
+}
+
+uint32_t vg_writer_thread_id(struct vg_writer *writer)
+{
+	const struct vg_writer_ended *oldest = &writer->ended.items[writer->ended_first];
+
+	if (writer->ended_first == writer->ended.count || oldest->sequence >= writer->reuse_before)
+		return writer->thread_ids++;
+	writer->ended_first++;
+	return oldest->id;
+}
+
+/* If there is no memory, the id is not used again. */
+static void ended_add(struct vg_writer *writer, uint32_t id)
+{
+	const struct vg_writer_ended ended = { id, writer->sequence };
+
+	if (writer->ended_first > writer->ended.count / 2) {
+		writer->ended.count -= writer->ended_first;
+		memmove(writer->ended.items, writer->ended.items + writer->ended_first,
+			writer->ended.count * sizeof *writer->ended.items);
+		writer->ended_first = 0;
+	}
+	(void)vg_array_push(&writer->ended, &ended);
 }
 
 int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, const char *name)
@@ -270,9 +294,13 @@ int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, c
 	uint64_t begin_us = time_us(thread->begin_ns);
 	struct vg_writer_thread fresh = { .last_us = begin_us };
 
-	TO_SINK(writer, thread, thread, name);
+	if (thread->id < writer->threads.count && !writer->threads.items[thread->id].has_ended)
+		fresh.cpu_carry_ns = writer->threads.items[thread->id].cpu_carry_ns;
 	while (writer->failed == 0 && writer->threads.count <= thread->id)
 		writer->failed = vg_array_push(&writer->threads, &fresh);
+	if (writer->failed != 0)
+		return writer->failed;
+	writer->threads.items[thread->id] = fresh;
 	record_begin(writer, VG_RECORD_THREAD, 4);
 	pack_uint(writer, thread->id);
 	pack_uint(writer, begin_us);
@@ -284,7 +312,6 @@ int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, c
 int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t time_ns,
 			  const char *name)
 {
-	TO_SINK(writer, thread_name, thread, name);
 	record_begin(writer, VG_RECORD_THREAD_NAME, 3);
 	pack_uint(writer, thread);
 	pack_uint(writer, time_us(time_ns));
@@ -294,7 +321,10 @@ int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t ti
 
 int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t time_ns)
 {
-	TO_SINK(writer, thread_end, thread, time_ns);
+	if (writer->take != NULL && thread < writer->threads.count && !writer->threads.items[thread].has_ended) {
+		writer->threads.items[thread].has_ended = true;
+		ended_add(writer, thread);
+	}
 	record_begin(writer, VG_RECORD_THREAD_END, 2);
 	pack_uint(writer, thread);
 	pack_uint(writer, time_us(time_ns));
@@ -304,7 +334,6 @@ int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t tim
 int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint32_t module,
 		    uint64_t address, enum vg_found_by found_by)
 {
-	TO_SINK(writer, stack, id, parent, module, address, found_by);
 	record_begin(writer, VG_RECORD_STACK, found_by == VG_FOUND_BY_CFI ? 4 : 5);
 	pack_uint(writer, id);
 	pack_uint(writer, parent);
@@ -323,7 +352,6 @@ int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sa
 	size_t fields;
 	bool wall_is_implied;
 
-	TO_SINK(writer, sample, sample);
 	if (writer->failed != 0)
 		return writer->failed;
 	thread = &writer->threads.items[sample->thread];
@@ -347,12 +375,12 @@ int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sa
 	if (fields > 6)
 		pack_uint(writer, sample->interval);
 	thread->last_us = writer->last_us = now_us;
+	writer->samples += sample->count;
 	return record_end(writer);
 }
 
 int vg_writer_label(struct vg_writer *writer, uint32_t id, const char *text, size_t length)
 {
-	TO_SINK(writer, label, id, text, length);
 	record_begin(writer, VG_RECORD_LABEL, 2);
 	pack_uint(writer, id);
 	pack_bytes(writer, text, length < VG_LABEL_MAX_BYTES ? length : VG_LABEL_MAX_BYTES);
@@ -361,7 +389,6 @@ int vg_writer_label(struct vg_writer *writer, uint32_t id, const char *text, siz
 
 int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *event)
 {
-	TO_SINK(writer, event, event);
 	record_begin(writer, VG_RECORD_EVENT, event->parent != 0 ? 8 : event->token != 0 ? 7 : 6);
 	pack_uint(writer, event->type);
 	pack_uint(writer, event->thread);
@@ -377,6 +404,7 @@ int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *even
 	if (event->parent != 0)
 		pack_uint(writer, event->parent);
 	writer->event_ns = event->time_ns;
+	writer->events++;
 	return record_end(writer);
 }
 
@@ -384,7 +412,6 @@ int vg_writer_perf_counters(struct vg_writer *writer, const struct vg_writer_per
 {
 	uint64_t now_us = time_us(reading->time_ns), last_us;
 
-	TO_SINK(writer, perf_counters, reading);
 	if (writer->failed != 0)
 		return writer->failed;
 	last_us = writer->threads.items[reading->thread].last_us;
@@ -399,7 +426,6 @@ int vg_writer_perf_counters(struct vg_writer *writer, const struct vg_writer_per
 
 int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_ns)
 {
-	TO_SINK(writer, rate, time_ns, period_ns);
 	record_begin(writer, VG_RECORD_RATE, 2);
 	pack_uint(writer, time_us(time_ns));
 	pack_uint(writer, period_ns);
@@ -408,7 +434,6 @@ int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_n
 
 int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count)
 {
-	TO_SINK(writer, pauses, pairs, count);
 	record_begin(writer, VG_RECORD_PAUSES, 1);
 	msgpack_pack_array(&writer->packer, 2 * count);
 	for (size_t i = 0; i < count; i++) {
@@ -420,7 +445,6 @@ int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_
 
 int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
 {
-	TO_SINK(writer, lost, counts, count);
 	record_begin(writer, VG_RECORD_LOST, 1);
 	pack_counts(writer, counts, count);
 	return counts_end(writer);
@@ -428,7 +452,6 @@ int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts
 
 int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
 {
-	TO_SINK(writer, stats, counts, count);
 	record_begin(writer, VG_RECORD_STATS, 1);
 	pack_counts(writer, counts, count);
 	return counts_end(writer);
@@ -439,8 +462,6 @@ int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns
 {
 	int failed = writer->failed;
 
-	if (writer->sink != NULL)
-		return 0;
 	/* Discard the chunk that could not be written.  The end record has few bytes, which may still fit on a full
 	 * disk. */
 	if (failed != 0) {
@@ -489,8 +510,6 @@ int vg_writer_symbol(struct vg_writer *writer, uint32_t module, uint64_t address
 int vg_writer_jit_code(struct vg_writer *writer, uint64_t address, uint64_t size_bytes,
 		   const char *name)
 {
-	if (writer->sink != NULL)
-		return 0;
 	/* The process chooses these names.  They leave the reserve to the last records. */
 	if (is_near(writer, VG_WRITER_RESERVE_BYTES)) {
 		writer->records_left_out++;

@@ -6,13 +6,17 @@
 
 #include "profile/model.h"
 
-struct vg_writer_sink;
-
 /* The writer's state of a thread between two samples. */
 struct vg_writer_thread {
 	uint64_t last_us;            /* time of the thread's latest sample; time of the thread's creation if there is no
 	                                sample yet */
 	uint64_t cpu_carry_ns;       /* remainder below VG_CPU_UNIT_NS, added to the thread's next sample */
+	bool has_ended;
+};
+
+/* A thread that has ended: its id, and the sequence number of the chunk that says so. */
+struct vg_writer_ended {
+	uint32_t id, sequence;
 };
 
 /*
@@ -49,8 +53,16 @@ struct vg_writer {
 	uint64_t last_us;            /* the next sample's since_us counts from here */
 	uint64_t event_ns;           /* the next event's since_ns counts from here */
 	VG_ARRAY(struct vg_writer_thread) threads; /* by id */
-	struct vg_writer_sink *sink; /* takes the records instead of the file, or NULL; owned by the caller, who sets it
-	                                after vg_writer_open() */
+	uint32_t thread_ids;         /* the next new id of vg_writer_thread_id() */
+	VG_ARRAY(struct vg_writer_ended) ended; /* from ended_first on, oldest first; only with take() */
+	size_t ended_first;
+	uint64_t samples, events;    /* that were written */
+	/* Set by the caller after vg_writer_open(), or NULL: takes the payload of each chunk instead of the file.  The
+	 * bytes are valid during the call. */
+	void (*take)(void *taker, const void *payload, size_t bytes);
+	void *taker;
+	uint32_t reuse_before;       /* the taker has dropped all chunks before this sequence number: the ids of threads
+					that ended there are used again */
 };
 
 /* A named number, for maps in the file. */
@@ -73,6 +85,11 @@ void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes);
 int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *header);
 int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, const char *name);
 int vg_writer_module_unload(struct vg_writer *writer, uint32_t module, uint64_t time_ns);
+
+/* An id for a thread. */
+uint32_t vg_writer_thread_id(struct vg_writer *writer);
+
+/* A second record with the same id is the same thread: the next sample counts from the thread's creation. */
 int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, const char *name);
 int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t time_ns,
 			  const char *name);
@@ -158,30 +175,6 @@ int vg_writer_gap(struct vg_writer *writer, uint64_t bytes);
  * end record.  The caller then ends the recording.  If it writes on, records are left out. */
 enum { VG_WRITER_RESERVE_BYTES = 16 * 1024 };
 bool vg_writer_full(const struct vg_writer *writer);
-
-/*
- * Takes the records of a writer, in their order, instead of a file.  Pointers are valid only during the call,
- * except the names of counts and the texts of the header, which stay valid.  With a sink, vg_writer_jit_code() and
- * vg_writer_end() do nothing, and functions, symbols of any kind, gaps and copies must not be written.
- */
-struct vg_writer_sink {
-	int (*header)(struct vg_writer_sink *sink, const struct vg_writer_header *header);
-	int (*module)(struct vg_writer_sink *sink, const struct vg_module *module, const char *name);
-	int (*module_unload)(struct vg_writer_sink *sink, uint32_t module, uint64_t time_ns);
-	int (*thread)(struct vg_writer_sink *sink, const struct vg_thread *thread, const char *name);
-	int (*thread_name)(struct vg_writer_sink *sink, uint32_t thread, const char *name);
-	int (*thread_end)(struct vg_writer_sink *sink, uint32_t thread, uint64_t time_ns);
-	int (*stack)(struct vg_writer_sink *sink, uint32_t id, uint32_t parent, uint32_t module,
-		     uint64_t address, enum vg_found_by found_by);
-	int (*sample)(struct vg_writer_sink *sink, const struct vg_writer_sample *sample);
-	int (*label)(struct vg_writer_sink *sink, uint32_t id, const char *text, size_t length);
-	int (*event)(struct vg_writer_sink *sink, const struct vg_writer_event *event);
-	int (*perf_counters)(struct vg_writer_sink *sink, const struct vg_writer_perf_counters *reading);
-	int (*rate)(struct vg_writer_sink *sink, uint64_t time_ns, uint64_t period_ns);
-	int (*lost)(struct vg_writer_sink *sink, const struct vg_named_value *counts, size_t count);
-	int (*stats)(struct vg_writer_sink *sink, const struct vg_named_value *counts, size_t count);
-	int (*pauses)(struct vg_writer_sink *sink, const uint64_t (*pairs)[2], size_t count);
-};
 
 /* Writes the current chunk, with one write(2) if the kernel takes all of it. */
 int vg_writer_flush(struct vg_writer *writer);

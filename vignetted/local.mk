@@ -15,11 +15,7 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/capture/waits_$(VG_MACHINE).c \
 	vignetted/capture/walker.c vignetted/capture/walker.h \
 	vignetted/output/disk.c vignetted/output/disk.h \
-	vignetted/output/dump.c vignetted/output/dump.h \
-	vignetted/output/event_queue.c vignetted/output/event_queue.h \
 	vignetted/output/flight.c vignetted/output/flight.h \
-	vignetted/output/flight_sink.c vignetted/output/flight_sink.h \
-	vignetted/output/open_intervals.c vignetted/output/open_intervals.h \
 	vignetted/output/recorder.c vignetted/output/recorder.h \
 	vignetted/output/watchdog.c vignetted/output/watchdog.h \
 	vignetted/policy/pace.c vignetted/policy/pace.h \
@@ -59,6 +55,7 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/target/lane.c vignetted/target/lane.h \
 	vignetted/target/memory.c vignetted/target/memory.h \
 	vignetted/target/modules.c vignetted/target/modules.h \
+	vignetted/target/open_intervals.c vignetted/target/open_intervals.h \
 	vignetted/target/perf_map.c vignetted/target/perf_map.h \
 	vignetted/target/ranges.c vignetted/target/ranges.h \
 	vignetted/target/target.c vignetted/target/target.h \

@@ -26,7 +26,7 @@ enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 static void summary_print(const struct vg_recording *recording, const char *output, struct vg_status *status)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
-	uint64_t skipped = recorder->lost[VG_LOSS_TICK_SKIPPED], lost = vg_recorder_lost(recorder) - skipped;
+	uint64_t skipped = recorder->losses.samples[VG_LOSS_TICK_SKIPPED], lost = vg_recorder_lost(recorder) - skipped;
 
 	if (status->fd >= 0) {
 		vg_status_end(status, &(struct vg_status_end){

@@ -63,6 +63,10 @@ last() { run 1200 last $seconds $window; }
 
 small() { run 300 small; }
 
+names() { run 300 names; }
+
+burst() { run 300 burst; }
+
 code() { run 300 code; }
 
 full() {
@@ -119,11 +123,13 @@ wedged() {
 # These parts take about as long as stall() together.
 wedged_then_code() {
 	wedged
+	names
 	code
 }
 killed_then_short() {
 	killed
 	small
+	burst
 	full
 }
 side_by_side stall wedged_then_code killed_then_short last

@@ -306,7 +306,7 @@ flight() {
 		ended "$1" "requested by another process"
 		[ "$(json info it.damaged_bytes)" = 0 ] || fail "$1 is damaged"
 		window_ms=$("$VGTOOL" info "$1" | awk '$1 == "part" { printf "%d", ($5 - $2) * 1000 }')
-		between "${window_ms:-0}" $((($2 - took) * 1000 - 100)) $(($2 * 1000 + 100)) "$1: milliseconds"
+		between "${window_ms:-0}" $((($2 - took) * 1000 - 100)) $(($2 * 1250 + took * 1000 + 100)) "$1: milliseconds"
 		[ "$(stat -c %a "$1")" = 600 ] || fail "other users can read $1"
 	}
 	refused "has no flight recorder" "$host" x.vgp

@@ -133,7 +133,7 @@ START_TEST(thread_is_found_after_its_events)
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
 		ck_assert_uint_eq(ids[i], i == 2 ? 9 : VG_NONE);
 	ck_assert_uint_eq(task.lane, 2);
-	ck_assert(task.named_by_host && !lanes[1].is_no_task);
+	ck_assert(task.host_name != 0 && !lanes[1].is_no_task);
 	munmap(events.shared, sizeof *events.shared);
 }
 END_TEST

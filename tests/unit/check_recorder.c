@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a recorder writes of modules that are unloaded and loaded again. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,6 +83,67 @@ START_TEST(unload_is_written_once)
 	unloads_write(true, 20 * MS);
 	unloads_write(false, 30 * MS);
 	unloads_write(false, 40 * MS);
+	module = module_read();
+	ck_assert_uint_eq(module->load_ns, 10 * MS);
+	ck_assert_uint_eq(module->unload_ns, 30 * MS);
+}
+END_TEST
+
+/* After a restart a stack of the table before is written again, with its module and a new id. */
+START_TEST(stack_is_written_again)
+{
+	struct vg_frame frames[2] = {
+		{ .address = MODULE_BASE + 0x20, .module = 0, .found = VG_FOUND_BY_CFI },
+		{ .address = 0x7000, .module = VG_NONE, .found = VG_FOUND_BY_CFI },
+	};
+	const struct vg_walk walk = { .frames = frames, .count = 2, .end = VG_WALK_ROOT };
+	uint32_t stack, again, root = VG_WALK_ROOT;
+
+	stack_at(5 * MS);
+	ck_assert_int_eq(vg_recorder_stack(&recorder, &walk, -1, 10 * MS, &stack), 0);
+	vg_recorder_restart(&recorder);
+	again = stack;
+	ck_assert_int_eq(vg_recorder_stack_again(&recorder, 20 * MS, &again), 0);
+	ck_assert_uint_gt(again, stack);
+	ck_assert_int_eq(vg_recorder_stack_again(&recorder, 20 * MS, &root), 0);
+	ck_assert_uint_eq(root, VG_WALK_ROOT);
+	vg_recorder_restart_end(&recorder);
+	ck_assert_int_eq(vg_recorder_stack_again(&recorder, 20 * MS, &stack), -ENOENT);
+	/* The walk finds the stack that was written again. */
+	ck_assert_int_eq(vg_recorder_stack(&recorder, &walk, -1, 30 * MS, &stack), 0);
+	ck_assert_uint_eq(stack, again);
+	ck_assert_uint_eq(recorder.reported_modules.items[0].restarts, 1);
+	ck_assert_uint_eq(module_read()->load_ns, 5 * MS);
+	/* one frame; two frames; two frames again */
+	ck_assert_uint_eq(fixture.profile.stacks.count, 5);
+	for (size_t i = 1; i <= 3; i += 2) {
+		const struct vg_stack *first = &fixture.profile.stacks.items[i], *leaf = first + 1;
+
+		ck_assert_uint_eq(first->address, 0x7000);
+		ck_assert_uint_eq(first->module, VG_NONE);
+		ck_assert_uint_eq(leaf->address, 0x20);
+		ck_assert_uint_eq(leaf->module, 0);
+		ck_assert_uint_eq(leaf->parent, i);
+	}
+}
+END_TEST
+
+/* A module that was written before a restart is written again, before its unload or with it. */
+START_TEST(module_after_a_restart)
+{
+	const struct vg_module *module;
+
+	stack_at(10 * MS);
+	vg_recorder_restart(&recorder);
+	vg_recorder_restart_end(&recorder);
+	unloads_write(false, 30 * MS);
+	ck_assert_uint_eq(recorder.reported_modules.items[0].restarts, 1);
+	vg_recorder_restart(&recorder);
+	vg_recorder_restart_end(&recorder);
+	/* A sample from before the unload comes late. */
+	stack_at(40 * MS);
+	unloads_write(false, 50 * MS);
+	ck_assert_uint_eq(recorder.reported_modules.items[0].restarts, 2);
 	module = module_read();
 	ck_assert_uint_eq(module->load_ns, 10 * MS);
 	ck_assert_uint_eq(module->unload_ns, 30 * MS);
@@ -186,6 +248,8 @@ Suite *recorder_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, unload_is_written_once);
+	tcase_add_test(tests, stack_is_written_again);
+	tcase_add_test(tests, module_after_a_restart);
 	tcase_add_test(tests, module_is_loaded_again);
 	tcase_add_test(tests, module_without_a_stack);
 	tcase_add_test(tests, kernel_frames);

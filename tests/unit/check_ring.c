@@ -221,9 +221,9 @@ START_TEST(samples_before_a_recording)
 	sample_add(TID + 1, samples[_i].time_ns);
 	vg_timer_samples_fetch(&session);
 	for (int i = 0; i < 2; i++) {
-		ck_assert_uint_eq(session.recordings[i].recorder.lost[VG_LOSS_UNREADABLE], samples[_i].due[i]);
+		ck_assert_uint_eq(session.recordings[i].recorder.losses.samples[VG_LOSS_UNREADABLE], samples[_i].due[i]);
 		/* No thread with the other id is known. */
-		ck_assert_uint_eq(session.recordings[i].recorder.lost[VG_LOSS_UNMATCHED], samples[_i].due[i]);
+		ck_assert_uint_eq(session.recordings[i].recorder.losses.samples[VG_LOSS_UNMATCHED], samples[_i].due[i]);
 	}
 	ck_assert_uint_eq(session.timers.samples, 2);
 	ck_assert_uint_eq(head.data_tail, head.data_head);
@@ -235,8 +235,8 @@ START_TEST(impossible_times)
 	sample_add(TID, (uint64_t)0 - SECOND_NS);
 	vg_timer_samples_fetch(&session);
 	for (int i = 0; i < 2; i++) {
-		ck_assert_uint_eq(session.recordings[i].recorder.lost[VG_LOSS_UNREADABLE], 0);
-		ck_assert_uint_eq(session.recordings[i].recorder.lost[VG_LOSS_UNMATCHED], 1);
+		ck_assert_uint_eq(session.recordings[i].recorder.losses.samples[VG_LOSS_UNREADABLE], 0);
+		ck_assert_uint_eq(session.recordings[i].recorder.losses.samples[VG_LOSS_UNMATCHED], 1);
 	}
 }
 END_TEST

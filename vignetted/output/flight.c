@@ -1,223 +1,239 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/output/flight.h"
 
-/* Shares of the flight recorder's memory: QUEUE_QUARTERS / 4 of it are for the queue and the stacks of its entries.
- * The rest is for the recorder's stack table, for one thread per THREAD_SHARE_BYTES of the memory, and for one open
- * interval per OPEN_SHARE_BYTES. */
-enum { QUEUE_QUARTERS = 2, THREAD_SHARE_BYTES = 2048, OPEN_SHARE_BYTES = 2048 };
+#include <stdlib.h>
+#include <sys/mman.h>
 
-/* The number of entries that a dump writes at once when memory is short. */
-enum { CATCH_UP_ENTRIES = 4096 };
+#include "profile/chunk.h"
+#include "vignetted/target/perf_map.h"
 
-/* ---- dropping entries ---- */
+enum { PAGE_BYTES = 4096 };
 
-/* Keeps what a dropped entry changes for later entries: open intervals and the sampling period. */
-static void entry_apply(struct vg_flight *flight, const struct vg_queue_entry *entry)
+/* Three quarters of the memory are for chunks.  The rest is for the recorder's stack table, and for threads. */
+enum { CHUNKS_QUARTERS = 3 };
+
+/* A window has this number of segments.  With more, the definitions take more memory.  With fewer, a dump is longer
+ * than the window by more. */
+enum { SEGMENTS = 8 };
+
+/* Labels of vg_flight_dump_note() get ids that no other label has. */
+enum { NOTE_KIND = UINT32_MAX - 2, NOTE_LABEL = UINT32_MAX - 1 };
+
+struct vg_flight_chunk {
+	struct vg_flight_chunk *next;
+	size_t room;                 /* bytes of its memory */
+	size_t bytes;                /* of the payload */
+	uint32_t sequence;           /* of the writer */
+	bool begins_segment;
+	bool is_state;
+	uint64_t begin_ns;           /* of its segment */
+	struct vg_losses lost;       /* before its segment */
+	uint64_t samples, events, stacks_complete;
+	unsigned char payload[];
+};
+
+/* ---- the dump ---- */
+
+/* Notes the thread or the address of a record. */
+static void record_note(struct vg_dump *dump, struct vg_record_view *record)
 {
-	switch ((enum vg_entry_kind)entry->kind) {
-	case VG_ENTRY_EVENT:
-		if (entry->event_type == VG_EVENT_BEGIN || entry->event_type == VG_EVENT_DETACHED_BEGIN)
-			flight->dropped += !vg_open_intervals_add(&flight->open, entry);
-		else if (entry->event_type == VG_EVENT_END || entry->event_type == VG_EVENT_DETACHED_END)
-			vg_open_intervals_remove(&flight->open, entry->event.token);
-		break;
-	case VG_ENTRY_RATE:
-		flight->period_before_queue_ns = entry->rate.period_ns;
-		break;
-	case VG_ENTRY_SAMPLE:
-	case VG_ENTRY_COUNTERS:
-		break;
+	uint64_t id, parent, address, found = VG_FOUND_BY_CFI;
+	struct vg_item module;
+	uint32_t thread, ignored;
+
+	if (record->kind == VG_RECORD_THREAD && vg_cursor_uint(&record->cursor, &id) == 0) {
+		thread = (uint32_t)id;
+		(void)vg_intern(&dump->thread_ids, &thread, sizeof thread, &ignored);
 	}
-}
-
-/* Whether the reader needs the oldest entry. */
-static bool first_is_needed(const struct vg_flight *flight)
-{
-	return flight->reader != NULL && flight->reader->needs(flight->reader, flight->queue.first);
-}
-
-static void tables_drop(struct vg_flight *flight)
-{
-	size_t dropped = 0;
-
-	while (dropped + 1 < flight->tables.count &&
-	       flight->tables.items[dropped].used <= flight->queue.first) {
-		vg_array_free(&flight->tables.items[dropped].nodes);
-		dropped++;
-	}
-	if (dropped == 0)
+	if (record->kind != VG_RECORD_STACK || !dump->has_perf_map || vg_cursor_uint(&record->cursor, &id) != 0 ||
+	    vg_cursor_uint(&record->cursor, &parent) != 0 || vg_cursor_next(&record->cursor, &module) != 0 ||
+	    module.token != VG_TOKEN_NIL || vg_cursor_uint(&record->cursor, &address) != 0)
 		return;
-	flight->tables.count -= dropped;
-	memmove(flight->tables.items, flight->tables.items + dropped,
-		flight->tables.count * sizeof *flight->tables.items);
+	if (record->fields > 4)
+		vg_cursor_uint(&record->cursor, &found);
+	if (vg_perf_map_may_name(VG_NONE, (enum vg_found_by)found))
+		(void)vg_intern(&dump->jit_addresses, &address, sizeof address, &ignored);
 }
 
-static void first_drop(struct vg_flight *flight)
+static void chunk_dump(struct vg_dump *dump, const struct vg_flight_chunk *chunk)
 {
-	entry_apply(flight, vg_event_queue_first(&flight->queue));
-	vg_event_queue_drop(&flight->queue);
-	if (flight->tables.count > 1)
-		tables_drop(flight);
+	struct vg_cursor payload = { chunk->payload, chunk->payload + chunk->bytes };
+	struct vg_record_view record;
+
+	dump->next = chunk == dump->last ? NULL : chunk->next;
+	if (chunk->begins_segment && chunk->begin_ns != dump->first_begin_ns)
+		dump->in_first_segment = false;
+	if ((chunk->is_state && !dump->in_first_segment) || dump->writer.failed != 0)
+		return;
+	vg_writer_copy(&dump->writer, chunk->payload, chunk->bytes);
+	vg_writer_flush(&dump->writer);
+	dump->samples += chunk->samples;
+	dump->events += chunk->events;
+	dump->stacks_complete += chunk->stacks_complete;
+	while (vg_record_next(&payload, &record) > 0)
+		record_note(dump, &record);
 }
 
-void vg_flight_trim(struct vg_flight *flight, uint64_t now_ns)
-{
-	const struct vg_queue_entry *first;
+/* ---- chunks ---- */
 
-	if (now_ns > flight->now_ns)
-		flight->now_ns = now_ns;
-	while ((first = vg_event_queue_first(&flight->queue)) != NULL && !first_is_needed(flight) &&
-	       first->time_ns + flight->window_ns < flight->now_ns)
-		first_drop(flight);
+static const struct vg_flight_chunk *second_segment(const struct vg_flight *flight)
+{
+	const struct vg_flight_chunk *chunk = flight->first != NULL ? flight->first->next : NULL;
+
+	while (chunk != NULL && !chunk->begins_segment)
+		chunk = chunk->next;
+	return chunk;
 }
 
-static uint64_t used_bytes(const struct vg_flight *flight)
+static void first_chunk_drop(struct vg_flight *flight)
 {
-	uint64_t bytes = flight->queue.blocks * (uint64_t)VG_QUEUE_BLOCK_BYTES;
+	struct vg_flight_chunk *chunk = flight->first;
 
-	for (size_t i = 0; i < flight->tables.count; i++)
-		bytes += flight->tables.items[i].nodes.capacity * sizeof(struct vg_flight_node);
-	return bytes;
+	if (flight->dump.next == chunk)
+		chunk_dump(&flight->dump, chunk);
+	flight->first = chunk->next;
+	if (flight->first == NULL)
+		flight->latest = NULL;
+	flight->chunks_bytes -= chunk->room;
+	munmap(chunk, chunk->room);
 }
 
-/* Drops the oldest entries until there is room for another block and for the stacks. */
-static void memory_make_room(struct vg_flight *flight)
+/* Drops all chunks before `end`.  Returns how many samples and events they have. */
+static uint64_t chunks_drop(struct vg_flight *flight, const struct vg_flight_chunk *end)
 {
-	const struct vg_queue_entry *first;
-	uint64_t max_bytes = flight->memory_bytes / 4 * QUEUE_QUARTERS;
+	uint64_t dropped = 0;
 
-	flight->tables_grown = false;
-	while (used_bytes(flight) + VG_QUEUE_BLOCK_BYTES > max_bytes &&
-	       (first = vg_event_queue_first(&flight->queue)) != NULL) {
-		size_t blocks = flight->queue.blocks, tables = flight->tables.count;
-
-		/* Drop entries until a block or a table is freed: used_bytes() changes only then, and is slow. */
-		while (first != NULL && flight->queue.blocks == blocks &&
-		       flight->tables.count == tables) {
-			if (first_is_needed(flight))
-				flight->reader->catch_up(flight->reader, CATCH_UP_ENTRIES);
-			if (first->time_ns > flight->memory_short_ns)
-				flight->memory_short_ns = first->time_ns;
-			flight->dropped++;
-			first_drop(flight);
-			first = vg_event_queue_first(&flight->queue);
-		}
+	while (flight->first != end) {
+		if (!flight->first->is_state)
+			dropped += flight->first->samples + flight->first->events;
+		first_chunk_drop(flight);
 	}
+	/* A dump must not have two threads with one id. */
+	if (end != NULL && !flight->dump.is_open)
+		flight->recorder->writer.reuse_before = end->sequence;
+	return dropped;
 }
 
-struct vg_queue_entry *vg_flight_push(struct vg_flight *flight, uint64_t time_ns,
-				      enum vg_entry_kind kind, uint32_t thread)
+static void window_trim(struct vg_flight *flight, uint64_t now_ns)
 {
-	struct vg_queue_entry *entry;
+	const struct vg_flight_chunk *second;
 
-	vg_flight_trim(flight, time_ns);
-	/* One deep stack may take as much memory as a block of entries. */
-	if (flight->tables_grown || vg_event_queue_is_full(&flight->queue))
-		memory_make_room(flight);
-	entry = vg_event_queue_push(&flight->queue);
-	if (entry == NULL) {
-		flight->dropped++;
-		flight->memory_short_ns = time_ns;
-		return NULL;
+	while ((second = second_segment(flight)) != NULL && second->begin_ns + flight->window_ns <= now_ns)
+		chunks_drop(flight, second);
+}
+
+static void memory_make_room(struct vg_flight *flight, size_t bytes)
+{
+	const struct vg_flight_chunk *second;
+
+	while (flight->chunks_bytes + bytes > flight->chunks_max_bytes && (second = second_segment(flight)) != NULL)
+		flight->dropped += chunks_drop(flight, second);
+}
+
+/* vg_writer.take().  If there is no memory, the chunk is lost. */
+static void on_chunk(void *taker, const void *payload, size_t bytes)
+{
+	struct vg_flight *flight = taker;
+	const struct vg_recorder *recorder = flight->recorder;
+	struct vg_flight_chunk *chunk, head = {
+		.room = (sizeof head + bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
+		.bytes = bytes, .sequence = recorder->writer.sequence,
+		.begins_segment = flight->begins_segment, .is_state = flight->is_state,
+		.begin_ns = flight->segment_begin_ns, .lost = flight->segment_lost,
+		.samples = recorder->writer.samples - flight->samples,
+		.events = recorder->writer.events - flight->events,
+		.stacks_complete = recorder->stacks_complete - flight->stacks_complete,
+	};
+
+	flight->samples = recorder->writer.samples;
+	flight->events = recorder->writer.events;
+	flight->stacks_complete = recorder->stacks_complete;
+	memory_make_room(flight, head.room);
+	/* Not from the heap: the heap would keep a freed chunk that lies between used ones. */
+	chunk = mmap(NULL, head.room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (chunk == MAP_FAILED) {
+		flight->dropped += head.samples + head.events;
+		return;
 	}
-	memset(entry, 0, sizeof *entry);
-	entry->time_ns = time_ns;
-	entry->kind = (uint8_t)kind;
-	entry->thread = thread;
-	return entry;
+	*chunk = head;
+	memcpy(chunk->payload, payload, bytes);
+	flight->begins_segment = false;
+	flight->chunks_bytes += chunk->room;
+	flight->segment_bytes += chunk->room;
+	if (flight->latest != NULL)
+		flight->latest->next = chunk;
+	else
+		flight->first = chunk;
+	flight->latest = chunk;
+	if (flight->dump.is_open && !flight->dump.is_stopped && flight->dump.next == NULL)
+		flight->dump.next = chunk;
 }
 
-/* ---- stacks ---- */
+/* ---- segments ---- */
 
-struct vg_flight_table *vg_flight_table_of(struct vg_flight *flight, uint32_t id)
+bool vg_flight_segment_is_full(const struct vg_flight *flight)
 {
-	for (size_t i = flight->tables.count; i-- > 0;) {
-		struct vg_flight_table *table = &flight->tables.items[i];
-
-		if (id >= table->first)
-			return id - table->first < table->nodes.count ? table : NULL;
-	}
-	return NULL;
+	return flight->segment_bytes >= flight->chunks_max_bytes / SEGMENTS &&
+	       flight->segment_bytes >= flight->definitions_bytes;
 }
 
-struct vg_flight_node *vg_flight_node(struct vg_flight *flight, uint32_t id)
+bool vg_flight_segment_due(const struct vg_flight *flight, uint64_t now_ns)
 {
-	struct vg_flight_table *table = vg_flight_table_of(flight, id);
+	uint64_t length_ns = flight->window_ns / SEGMENTS;
 
-	return table != NULL ? &table->nodes.items[id - table->first] : NULL;
+	return now_ns >= flight->segment_begin_ns + length_ns || vg_flight_segment_is_full(flight);
 }
 
-/* ---- threads ---- */
-
-struct vg_flight_thread *vg_flight_thread(struct vg_flight *flight, uint32_t id)
+void vg_flight_segment_begin(struct vg_flight *flight, uint64_t now_ns)
 {
-	size_t low = 0, high = flight->threads.count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (flight->threads.items[middle].thread.id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < flight->threads.count && flight->threads.items[low].thread.id == id ?
-	       &flight->threads.items[low] : NULL;
+	vg_writer_flush(&flight->recorder->writer);
+	flight->begins_segment = flight->is_state = true;
+	flight->segment_begin_ns = now_ns;
+	flight->segment_bytes = 0;
+	flight->segment_lost = flight->recorder->losses;
 }
 
-static bool exited_before(const struct vg_flight_thread *thread, uint64_t time_ns)
+void vg_flight_state_end(struct vg_flight *flight)
 {
-	return thread->thread.end_ns != UINT64_MAX && thread->thread.end_ns < time_ns;
+	vg_writer_flush(&flight->recorder->writer);
+	flight->is_state = false;
 }
 
-/* Returns the beginning of the window.  If more than `most` threads have exited since then, returns a later time, since
- * which at most `most` threads have exited. */
-static uint64_t exited_since(const struct vg_flight *flight, size_t most)
+void vg_flight_definitions_end(struct vg_flight *flight)
 {
-	uint64_t since_ns, reach_ns = flight->window_ns;
-	size_t later;
-
-	do {
-		since_ns = flight->now_ns > reach_ns ? flight->now_ns - reach_ns : 0;
-		later = 0;
-		for (size_t i = 0; i < flight->threads.count; i++)
-			later += flight->threads.items[i].thread.end_ns != UINT64_MAX &&
-				 !exited_before(&flight->threads.items[i], since_ns);
-		reach_ns = reach_ns / 4 * 3;
-	} while (later > most && reach_ns > 0);
-	return since_ns;
+	vg_writer_flush(&flight->recorder->writer);
+	flight->definitions_bytes = flight->segment_bytes;
+	flight->segment_bytes = 0;
+	window_trim(flight, flight->segment_begin_ns);
 }
 
-void vg_flight_threads_drop(struct vg_flight *flight)
+void vg_flight_open(struct vg_flight *flight, struct vg_recorder *recorder, uint64_t window_ns, uint64_t memory_bytes)
 {
-	size_t kept = 0, max = (size_t)(flight->memory_bytes / THREAD_SHARE_BYTES);
-	uint64_t from_ns = exited_since(flight, SIZE_MAX), since_ns = from_ns;
-
-	/* Keep at most max / 2 exited threads, so that the next new thread does not need another drop. */
-	if (flight->threads.count >= max)
-		since_ns = exited_since(flight, max / 2);
-	for (size_t i = 0; i < flight->threads.count; i++) {
-		struct vg_flight_thread *thread = &flight->threads.items[i];
-
-		if (!exited_before(thread, since_ns)) {
-			flight->threads.items[kept++] = *thread;
-			continue;
-		}
-		flight->dropped += !exited_before(thread, from_ns);
-		free(thread->name);
-	}
-	if (since_ns > from_ns && since_ns > flight->memory_short_ns)
-		flight->memory_short_ns = since_ns;
-	flight->threads.count = kept;
-	flight->cleanup_count = 2 * kept + 64 < max || kept >= max ? 2 * kept + 64 : max;
+	*flight = (struct vg_flight){
+		.recorder = recorder, .window_ns = window_ns,
+		.chunks_max_bytes = memory_bytes / 4 * CHUNKS_QUARTERS, .begins_segment = true,
+	};
+	recorder->writer.limit_bytes = 0;
+	recorder->writer.take = on_chunk;
+	recorder->writer.taker = flight;
 }
 
-struct vg_flight_label *vg_flight_label(struct vg_flight *flight, uint32_t id)
+void vg_flight_close(struct vg_flight *flight)
 {
-	uint32_t index;
+	while (flight->first != NULL)
+		first_chunk_drop(flight);
+	memset(flight, 0, sizeof *flight);
+}
 
-	return vg_intern_find(&flight->label_ids, &id, sizeof id, &index) &&
-	       index < flight->labels.count ? &flight->labels.items[index] : NULL;
+/* ---- counts ---- */
+
+void vg_flight_counts(struct vg_flight *flight, const struct vg_named_value *stats, size_t stats_count,
+		      const uint64_t (*pauses)[2], size_t pauses_count)
+{
+	flight->stats_count = stats_count < VG_FLIGHT_COUNTS ? stats_count : VG_FLIGHT_COUNTS - 1;
+	memcpy(flight->stats, stats, flight->stats_count * sizeof *stats);
+	flight->pauses_count = pauses_count < VG_PAUSES_BUCKETS ? pauses_count : VG_PAUSES_BUCKETS;
+	memcpy(flight->pauses, pauses, flight->pauses_count * sizeof *pauses);
 }
 
 void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value)
@@ -228,54 +244,95 @@ void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value)
 	}
 }
 
-uint64_t vg_flight_lost_before(const struct vg_flight *flight, const char *name, uint64_t time_ns)
-{
-	uint64_t value = 0, latest_ns = 0;
+/* ---- the dump's begin and end ---- */
 
-	for (size_t i = 0; i < VG_FLIGHT_LOSS_HISTORY && i < flight->loss_history_count; i++) {
-		if (flight->loss_history[i].time_ns > time_ns ||
-		    flight->loss_history[i].time_ns < latest_ns)
-			continue;
-		latest_ns = flight->loss_history[i].time_ns;
-		value = 0;
-		for (size_t at = 0; at < flight->loss_history[i].count; at++) {
-			if (strcmp(flight->loss_history[i].counts[at].name, name) == 0)
-				value = flight->loss_history[i].counts[at].value;
-		}
-	}
-	return value;
+int vg_flight_dump_begin(struct vg_flight *flight, int fd, const struct vg_writer_header *header, uint64_t now_ns,
+			 bool continues, bool has_perf_map)
+{
+	struct vg_writer_header own = *header;
+	struct vg_dump *dump = &flight->dump;
+
+	vg_writer_flush(&flight->recorder->writer);
+	window_trim(flight, now_ns);
+	*dump = (struct vg_dump){
+		.is_open = true, .in_first_segment = true, .has_perf_map = has_perf_map, .next = flight->first,
+		.first_begin_ns = flight->first != NULL ? flight->first->begin_ns : flight->segment_begin_ns,
+		.before = flight->first != NULL ? flight->first->lost : flight->segment_lost,
+	};
+	vg_writer_open(&dump->writer, fd, 0);
+	dump->writer.name_max_bytes = flight->recorder->writer.name_max_bytes;
+	/* If the fetch before the dump had more than the memory holds, its segments began after now_ns. */
+	dump->window_begin_ns = dump->first_begin_ns < now_ns ? dump->first_begin_ns : now_ns;
+	own.window_begin_ns = dump->window_begin_ns;
+	vg_writer_header(&dump->writer, &own);
+	vg_writer_flush(&dump->writer);
+	if (!continues)
+		vg_flight_dump_stop(flight, now_ns);
+	return dump->writer.failed;
 }
 
-/* ---- beginning and end ---- */
-
-void vg_flight_open(struct vg_flight *flight, uint64_t window_ns, uint64_t memory_bytes,
-		    const uint32_t *generation)
+void vg_flight_dump_stop(struct vg_flight *flight, uint64_t now_ns)
 {
-	memset(flight, 0, sizeof *flight);
-	flight->window_ns = window_ns;
-	flight->memory_bytes = memory_bytes;
-	flight->generation = generation;
-	flight->generation_seen = *generation;
-	flight->open.max = (size_t)(memory_bytes / OPEN_SHARE_BYTES);
-	flight->cleanup_count = 64;
+	struct vg_dump *dump = &flight->dump;
+
+	if (!dump->is_open || dump->is_stopped)
+		return;
+	vg_writer_flush(&flight->recorder->writer);
+	dump->is_stopped = true;
+	dump->last = flight->latest;
+	dump->end_ns = now_ns;
+	dump->writer.last_us = now_ns / 1000;
+	dump->lost = flight->recorder->losses;
 }
 
-void vg_flight_close(struct vg_flight *flight)
+bool vg_flight_dump_behind(const struct vg_flight *flight)
 {
-	for (size_t i = 0; i < flight->tables.count; i++)
-		vg_array_free(&flight->tables.items[i].nodes);
-	for (size_t i = 0; i < flight->threads.count; i++)
-		free(flight->threads.items[i].name);
-	for (size_t i = 0; i < flight->modules.count; i++)
-		free(flight->modules.items[i].name);
-	for (size_t i = 0; i < flight->labels.count; i++)
-		free(flight->labels.items[i].text);
-	vg_array_free(&flight->tables);
-	vg_array_free(&flight->threads);
-	vg_array_free(&flight->modules);
-	vg_array_free(&flight->labels);
-	vg_intern_free(&flight->label_ids);
-	vg_open_intervals_free(&flight->open);
-	vg_event_queue_free(&flight->queue);
-	memset(flight, 0, sizeof *flight);
+	return flight->dump.next != NULL;
+}
+
+bool vg_flight_dump_run(struct vg_flight *flight, size_t count)
+{
+	for (; count > 0 && flight->dump.next != NULL; count--)
+		chunk_dump(&flight->dump, flight->dump.next);
+	return vg_flight_dump_behind(flight);
+}
+
+void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *what, uint64_t time_ns, uint64_t value)
+{
+	struct vg_writer *writer = &flight->dump.writer;
+
+	if (!flight->dump.is_open)
+		return;
+	writer->last_us = time_ns / 1000;
+	vg_writer_label(writer, NOTE_KIND, "watchdog", strlen("watchdog"));
+	vg_writer_label(writer, NOTE_LABEL, what, strlen(what));
+	vg_writer_event(writer, &(struct vg_writer_event){
+		.type = VG_EVENT_INSTANT, .thread = thread, .kind = NOTE_KIND, .label = NOTE_LABEL, .time_ns = time_ns,
+		.value = value,
+	});
+	vg_writer_flush(writer);
+	flight->dump.events++;
+}
+
+int vg_flight_dump_end(struct vg_flight *flight, const char *reason)
+{
+	struct vg_dump *dump = &flight->dump;
+	struct vg_named_value totals[] = { { "samples", 0 }, { "threads", 0 }, { "stacks_complete", 0 } };
+	int rc;
+
+	vg_flight_dump_run(flight, SIZE_MAX);
+	vg_losses_write(&dump->writer, &dump->lost, &dump->before);
+	flight->stats[flight->stats_count] = (struct vg_named_value){ "flight_dropped", flight->dropped };
+	vg_writer_stats(&dump->writer, flight->stats, flight->stats_count + 1);
+	if (flight->pauses_count > 0)
+		vg_writer_pauses(&dump->writer, (const uint64_t (*)[2])flight->pauses, flight->pauses_count);
+	totals[0].value = dump->samples;
+	totals[1].value = dump->threads = dump->thread_ids.count;
+	totals[2].value = dump->stacks_complete;
+	rc = vg_writer_end(&dump->writer, reason, dump->end_ns, totals, sizeof totals / sizeof *totals);
+	vg_writer_close(&dump->writer);
+	vg_intern_free(&dump->thread_ids);
+	vg_intern_free(&dump->jit_addresses);
+	dump->is_open = false;
+	return rc;
 }

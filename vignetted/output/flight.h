@@ -5,139 +5,122 @@
 #include <stdbool.h>
 
 #include "base/pauses.h"
-#include "profile/writer.h"
-#include "vignetted/output/event_queue.h"
-#include "vignetted/output/open_intervals.h"
+#include "vignetted/output/recorder.h"
 
 #define VG_FLIGHT_MEMORY_DEFAULT_BYTES (UINT64_C(64) << 20)
 #define VG_FLIGHT_MEMORY_MIN_BYTES (UINT64_C(1) << 20)
-/* The flight recorder keeps at most this number of statistics, of kinds of losses, and of entries in the loss
- * history. */
-enum { VG_FLIGHT_COUNTS = 64, VG_FLIGHT_LOSSES = 16, VG_FLIGHT_LOSS_HISTORY = 32 };
+/* The most statistics that a dump has. */
+enum { VG_FLIGHT_COUNTS = 64 };
 
-/* A frame of the stack table. */
-struct vg_flight_node {
-	uint64_t address;
-	uint32_t parent, module;
-	uint32_t dumped;             /* id in the dump in progress, or 0 */
-	uint8_t found, end;          /* enum vg_found_by, enum vg_walk_end */
-};
+struct vg_flight_chunk;
 
-/* A copy of one of the recorder's stack tables.  It is kept as long as an entry of the queue refers to it, even if the
- * recorder has begun another table. */
-struct vg_flight_table {
-	uint32_t first;              /* id of its first node */
-	uint64_t used;               /* 1 + the number of the latest entry that refers to it */
-	VG_ARRAY(struct vg_flight_node) nodes;
-};
-
-struct vg_flight_thread {
-	struct vg_thread thread;
-	char *name;                  /* owned; its latest name, or NULL */
-	uint32_t dumped;             /* id in the dump in progress, or VG_NONE */
-};
-
-struct vg_flight_module {
-	struct vg_module module;
-	char *name;                  /* owned; NULL: no module has this id */
-	bool dumped;
-};
-
-struct vg_flight_label {
-	char *text;                  /* owned; or NULL */
-	uint32_t length;
-	uint32_t dumped;             /* id in the dump in progress, or VG_NONE */
+/* A dump: writes what a flight recorder keeps as an ordinary profile, chunk by chunk, while the flight recorder goes
+ * on.  A chunk that the dump still has to write is not dropped before it is written. */
+struct vg_dump {
+	struct vg_writer writer;
+	bool is_open;                /* vg_flight_dump_begin() was called, and vg_flight_dump_end() was not */
+	bool is_stopped;
+	bool in_first_segment;
+	const struct vg_flight_chunk *next; /* to be written; NULL: none yet */
+	const struct vg_flight_chunk *last; /* of a stopped dump */
+	uint64_t first_begin_ns;     /* of its first segment */
+	uint64_t window_begin_ns;    /* in its header */
+	uint64_t end_ns;             /* when it was stopped */
+	struct vg_losses before, lost; /* at the window's begin, and when it was stopped */
+	uint64_t samples, stacks_complete, events;
+	uint32_t threads;            /* set by vg_flight_dump_end() */
+	struct vg_intern thread_ids;
+	bool has_perf_map;
+	struct vg_intern jit_addresses; /* uint64_t, with has_perf_map: of its frames that may be JIT code */
 };
 
 /*
- * A reader of the queue while the flight recorder continues: a dump.  The functions are callbacks, so that the flight
- * recorder does not depend on dumps.  An entry that the reader needs is not dropped before the reader has read it.
- */
-struct vg_flight_reader {
-	/* Returns whether the reader still has to read the entry with that number. */
-	bool (*needs)(const struct vg_flight_reader *reader, uint64_t number);
-	/* Reads up to `entries` entries now, because memory is short and the oldest entry must be dropped. */
-	void (*catch_up)(struct vg_flight_reader *reader, size_t entries);
-};
-
-/*
- * The memory of a flight recorder: what a writer was given in the last seconds, which are called the window.  If memory
- * is short, the oldest entries are dropped before they leave the window.  `dropped` counts such entries.
+ * The memory of a flight recorder: the chunks that its writer wrote in the last seconds, which are called the window.
+ * The chunks form segments.  A segment begins with the state at that time: the sampling period and the intervals that
+ * are open.  After that it has each thread, module, label and stack again before the first record that refers to it.
+ * So a reader can begin at any segment, and the oldest segments can be dropped.  A dump copies the state of its first
+ * segment, and all other chunks.
  *
- *     vg_flight_open(&flight, window_ns, memory_bytes, &recorder.stacks_generation);
- *     recorder.writer.sink = vg_flight_sink(&flight);
- *     ...                                      vg_dump_begin(&dump, &flight, ...)
+ *     vg_flight_open(&flight, &recorder, window_ns, memory_bytes);
+ *     ...                                      recorder.writer gets records
+ *     if (vg_flight_segment_due(&flight, now_ns)) {
+ *             vg_flight_segment_begin(&flight, now_ns);
+ *             ...                              recorder.writer gets the state
+ *             vg_flight_state_end(&flight);
+ *             ...                              recorder and recorder.writer get definitions again
+ *             vg_flight_definitions_end(&flight);
+ *     }
+ *     vg_flight_dump_begin(&flight, fd, &header, now_ns, false);
+ *     while (vg_flight_dump_run(&flight, 10)) ...
+ *     rc = vg_flight_dump_end(&flight, "reason");
  *     vg_flight_close(&flight);
  *
  * All zero is a flight recorder that keeps nothing.
  */
 struct vg_flight {
-	struct vg_writer_sink sink;  /* must be the first member; for vg_flight_sink() */
-	uint64_t window_ns, memory_bytes;
-	uint32_t name_max_bytes;     /* the longest name in a dump */
-	const uint32_t *generation;  /* the recorder's: vg_recorder.stacks_generation */
-	uint32_t generation_seen;    /* its value when the latest table began */
-	uint64_t now_ns;             /* the end of the window: the latest time of an entry or of vg_flight_trim() */
-	uint64_t memory_short_ns;    /* time of the latest entry that was dropped because memory was short */
-	uint64_t dropped;            /* entries and other items that were lost because memory was short */
-	uint64_t period_before_queue_ns; /* sampling period before the first entry; 0: the header's */
-	struct vg_event_queue queue;
-	struct vg_open_intervals open; /* intervals that were open before the first entry of the queue */
-	VG_ARRAY(struct vg_flight_table) tables; /* oldest first */
-	bool tables_grown;           /* the tables have grown since memory was last checked */
-	VG_ARRAY(struct vg_flight_thread) threads; /* by id, ascending */
-	size_t cleanup_count;        /* at this number of threads, exited ones are dropped */
-	VG_ARRAY(struct vg_flight_module) modules; /* the index is the id */
-	struct vg_intern label_ids;  /* label id -> index in labels; no array, because some ids are high */
-	VG_ARRAY(struct vg_flight_label) labels;
-	struct vg_writer_header header;
-	char arch[65];
-	struct vg_named_value stats[VG_FLIGHT_COUNTS], lost[VG_FLIGHT_LOSSES];
-	size_t stats_count, lost_count;
-	struct {                     /* the losses at some earlier times; the oldest are overwritten */
-		uint64_t time_ns;
-		struct vg_named_value counts[VG_FLIGHT_LOSSES];
-		size_t count;
-	} loss_history[VG_FLIGHT_LOSS_HISTORY];
-	uint64_t loss_history_count; /* number of entries that were ever added to loss_history */
-	uint64_t pauses[VG_PAUSES_BUCKETS][2]; /* the pause histogram, as in vg_writer_pauses() */
+	struct vg_recorder *recorder; /* the caller's */
+	uint64_t window_ns, chunks_max_bytes;
+	struct vg_flight_chunk *first, *latest; /* owned */
+	uint64_t chunks_bytes;
+	uint64_t segment_begin_ns;   /* of the latest segment */
+	uint64_t definitions_bytes;  /* of its chunks up to vg_flight_definitions_end() */
+	uint64_t segment_bytes;      /* of its chunks after that */
+	struct vg_losses segment_lost; /* before the latest segment */
+	bool begins_segment;         /* the next chunk begins a segment */
+	bool is_state;               /* the next chunks are the state of a segment */
+	uint64_t samples, events, stacks_complete; /* in chunks so far */
+	uint64_t dropped;            /* samples and events that were lost because memory was short */
+	struct vg_named_value stats[VG_FLIGHT_COUNTS];
+	size_t stats_count;
+	uint64_t pauses[VG_PAUSES_BUCKETS][2];
 	size_t pauses_count;
-	struct vg_flight_reader *reader; /* NULL: no dump reads the queue */
+	struct vg_dump dump;
 };
 
-/* *generation must be valid until vg_flight_close().  It is read when stacks arrive: a changed value shows that the
- * recorder has begun another stack table. */
-void vg_flight_open(struct vg_flight *flight, uint64_t window_ns, uint64_t memory_bytes,
-		    const uint32_t *generation);
+/* Makes the recorder's writer write into the flight recorder.  The recorder must be valid until vg_flight_close(). */
+void vg_flight_open(struct vg_flight *flight, struct vg_recorder *recorder, uint64_t window_ns, uint64_t memory_bytes);
 void vg_flight_close(struct vg_flight *flight);
 
-/* Drops entries that are older than the window. */
-void vg_flight_trim(struct vg_flight *flight, uint64_t now_ns);
+/* Whether the latest segment is long or large enough; whether it is large enough. */
+bool vg_flight_segment_due(const struct vg_flight *flight, uint64_t now_ns);
+bool vg_flight_segment_is_full(const struct vg_flight *flight);
 
-/* Return NULL if the item was dropped. */
-struct vg_flight_node *vg_flight_node(struct vg_flight *flight, uint32_t id);
-struct vg_flight_thread *vg_flight_thread(struct vg_flight *flight, uint32_t id);
-struct vg_flight_label *vg_flight_label(struct vg_flight *flight, uint32_t id);
+/* Begins a segment.  The caller then writes the state, and after that definitions that it knows to be needed.  Then
+ * segments that are older than the window are dropped. */
+void vg_flight_segment_begin(struct vg_flight *flight, uint64_t now_ns);
+void vg_flight_state_end(struct vg_flight *flight);
+void vg_flight_definitions_end(struct vg_flight *flight);
 
-/* Sets the statistic `name` to `value`.  Does nothing if the flight recorder does not have this statistic. */
+/* Keeps the statistics and the pause histogram (vg_writer_stats(), vg_writer_pauses()) for the next dump.  The names
+ * must stay valid. */
+void vg_flight_counts(struct vg_flight *flight, const struct vg_named_value *stats, size_t stats_count,
+		      const uint64_t (*pauses)[2], size_t pauses_count);
+
+/* Sets a statistic that vg_flight_counts() has set. */
 void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value);
 
-/* Returns the value of a loss at time_ns.  Takes it from the newest entry of the loss history whose time is time_ns or
- * earlier.  0: there is no such entry, or the entry does not have the loss. */
-uint64_t vg_flight_lost_before(const struct vg_flight *flight, const char *name, uint64_t time_ns);
+/* Begins a dump of what is kept now.  It begins with the latest segment that has the whole window, or with the oldest.
+ * With `continues`, the dump also has what comes later, until vg_flight_dump_stop().  No other dump may be open.  With
+ * has_perf_map it collects jit_addresses.  fd stays the caller's.  Returns 0 or a negative errno; call
+ * vg_flight_dump_end() in both cases. */
+int vg_flight_dump_begin(struct vg_flight *flight, int fd, const struct vg_writer_header *header, uint64_t now_ns,
+			 bool continues, bool has_perf_map);
 
-/* ---- for flight_sink.c, which fills the flight recorder ---- */
+/* Stops a dump that continues.  Does nothing if it was stopped. */
+void vg_flight_dump_stop(struct vg_flight *flight, uint64_t now_ns);
 
-/* Appends an entry.  Sets all its members that are not arguments to zero.  If there is no memory, counts the entry as
- * dropped and returns NULL. */
-struct vg_queue_entry *vg_flight_push(struct vg_flight *flight, uint64_t time_ns, enum vg_entry_kind kind,
-				      uint32_t thread);
+/* Writes up to `count` chunks.  Returns vg_flight_dump_behind(). */
+bool vg_flight_dump_run(struct vg_flight *flight, size_t count);
 
-/* Returns the table that has the stack, or NULL if it was dropped. */
-struct vg_flight_table *vg_flight_table_of(struct vg_flight *flight, uint32_t id);
+/* Whether there are chunks that can be written now. */
+bool vg_flight_dump_behind(const struct vg_flight *flight);
 
-/* Drops threads that exited before the window.  If there are still too many threads, also drops threads that exited in
- * the window, the earliest exits first. */
-void vg_flight_threads_drop(struct vg_flight *flight);
+/* Adds an instant of the kind "watchdog" with the label `what` to the dump, at time_ns.  `thread` is an id that
+ * recorder.writer has.  Does nothing without a dump. */
+void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *what, uint64_t time_ns, uint64_t value);
+
+/* Writes the rest and the end of the dump, which must have been stopped.  `reason` is static text.  Returns 0, or the
+ * negative errno with which the dump failed.  The counts of flight->dump stay valid. */
+int vg_flight_dump_end(struct vg_flight *flight, const char *reason);
 
 #endif

@@ -19,6 +19,22 @@ static const char *const loss_names[VG_LOSSES] = {
 	[VG_LOSS_THREAD_LIMIT] = "thread_limit",
 };
 
+int vg_losses_write(struct vg_writer *writer, const struct vg_losses *losses, const struct vg_losses *before)
+{
+	static const struct vg_losses none;
+	const struct vg_losses *from = before != NULL ? before : &none;
+	struct vg_named_value lost[VG_LOSSES + 1];
+	size_t kinds = 0;
+
+	for (int i = 0; i < VG_LOSSES; i++) {
+		if (losses->samples[i] != from->samples[i])
+			lost[kinds++] = (struct vg_named_value){ loss_names[i], losses->samples[i] - from->samples[i] };
+	}
+	if (losses->events != from->events)
+		lost[kinds++] = (struct vg_named_value){ "events_dropped", losses->events - from->events };
+	return vg_writer_lost(writer, lost, kinds);
+}
+
 void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
 		      struct vg_modules *modules)
 {
@@ -40,6 +56,7 @@ void vg_recorder_free(struct vg_recorder *recorder)
 {
 	vg_writer_close(&recorder->writer);
 	vg_intern_free(&recorder->stacks);
+	vg_intern_free(&recorder->stacks_before);
 	vg_array_free(&recorder->reported_modules);
 	vg_array_free(&recorder->reported_kernel_modules);
 	vg_array_free(&recorder->reported_kernel_symbols);
@@ -60,21 +77,48 @@ static int reported_add(struct vg_reported *reported, uint32_t number)
 	return 1;
 }
 
+/* Returns what is known about the module, or NULL: no memory. */
+static struct vg_reported_module *reported_module(struct vg_recorder *recorder, uint32_t index)
+{
+	const struct vg_reported_module none = { .is_reported = false };
+
+	while (recorder->reported_modules.count <= index) {
+		if (vg_array_push(&recorder->reported_modules, &none) != 0)
+			return NULL;
+	}
+	return &recorder->reported_modules.items[index];
+}
+
 /* The id of a module in the profile is its index in vg_modules. */
-static int module_report(struct vg_recorder *recorder, uint32_t index, uint64_t time_ns)
+static int module_write(struct vg_recorder *recorder, uint32_t index, struct vg_reported_module *reported)
 {
 	struct vg_process_module *mapped = &recorder->modules->items.items[index];
 	struct vg_module module = {
-		.id = index, .load_ns = time_ns, .base = mapped->image.base,
+		.id = index, .load_ns = reported->load_ns, .base = mapped->image.base,
 		.size_bytes = mapped->image.end - mapped->image.base,
 		.build_id_bytes = mapped->image.build_id_bytes,
 	};
-	int rc = reported_add(&recorder->reported_modules, index);
 
-	if (rc <= 0)
-		return rc;
+	reported->restarts = recorder->restarts;
 	memcpy(module.build_id, mapped->image.build_id, module.build_id_bytes);
 	return vg_writer_module(&recorder->writer, &module, mapped->name);
+}
+
+/* Writes a module that a stack names, if it is new, was loaded again, or was written before the latest restart. */
+static int module_report(struct vg_recorder *recorder, uint32_t index, uint64_t time_ns)
+{
+	struct vg_reported_module *reported = reported_module(recorder, index);
+	int rc;
+
+	if (reported == NULL)
+		return -ENOMEM;
+	if (!reported->is_reported || (reported->is_unloaded && recorder->modules->items.items[index].loaded))
+		*reported = (struct vg_reported_module){ .is_reported = true, .load_ns = time_ns };
+	else if (reported->restarts == recorder->restarts)
+		return 0;
+	rc = module_write(recorder, index, reported);
+	return rc != 0 || !reported->is_unloaded ? rc :
+	       vg_writer_module_unload(&recorder->writer, index, reported->unload_ns);
 }
 
 /* Sets the module of a kernel frame, whose address is the number of a kernel symbol.  If module or symbol are new,
@@ -94,11 +138,29 @@ static int kernel_report(struct vg_recorder *recorder, struct vg_stack_key *key,
 	return rc <= 0 ? rc : vg_writer_kernel_symbol(&recorder->writer, module.id, number, function.name);
 }
 
-void vg_recorder_stacks_restart(struct vg_recorder *recorder)
+/* The ids of a flight recorder's stacks begin again.  The window does not reach back so far. */
+static void stacks_restart(struct vg_recorder *recorder)
 {
-	recorder->first_stack += recorder->stacks.count;
+	vg_intern_free(&recorder->stacks_before);
+	recorder->stacks_before = recorder->stacks;
+	recorder->first_before = recorder->first_stack;
+	recorder->stacks = (struct vg_intern){ 0 };
+	recorder->first_stack += recorder->stacks_before.count;
+	if (recorder->writer.take != NULL && recorder->first_stack > UINT32_MAX / 2)
+		recorder->first_stack = VG_STACK_ROOTS;
 	recorder->stacks_generation++;
-	vg_intern_free(&recorder->stacks);
+}
+
+void vg_recorder_restart(struct vg_recorder *recorder)
+{
+	stacks_restart(recorder);
+	recorder->restarts++;
+	recorder->reported_kernel_modules.count = recorder->reported_kernel_symbols.count = 0;
+}
+
+void vg_recorder_restart_end(struct vg_recorder *recorder)
+{
+	vg_intern_free(&recorder->stacks_before);
 }
 
 static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key, uint32_t *id)
@@ -108,7 +170,8 @@ static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key
 
 	/* Stacks that are already written stay valid.  If they occur again, they are written with new ids. */
 	if (rc == -ENOMEM && recorder->stacks.count > 0) {
-		vg_recorder_stacks_restart(recorder);
+		stacks_restart(recorder);
+		vg_recorder_restart_end(recorder);
 		rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
 	}
 	if (rc < 0)
@@ -125,8 +188,10 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 {
 	uint32_t parent = walk->end;
 
-	if (recorder->stacks.count >= recorder->stacks_max)
-		vg_recorder_stacks_restart(recorder);
+	if (recorder->stacks.count >= recorder->stacks_max) {
+		stacks_restart(recorder);
+		vg_recorder_restart_end(recorder);
+	}
 	for (uint32_t i = walk->count; i-- > 0;) {
 		const struct vg_frame *frame = &walk->frames[i];
 		struct vg_stack_key key = { .address = frame->address, .parent = parent,
@@ -154,34 +219,59 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 	return 0;
 }
 
+int vg_recorder_stack_again(struct vg_recorder *recorder, uint64_t time_ns, uint32_t *stack)
+{
+	VG_ARRAY(struct vg_stack_key) frames = { 0 };
+	uint32_t parent = *stack;
+	int rc = 0;
+
+	while (rc == 0 && parent >= VG_STACK_ROOTS) {
+		uint32_t index = parent - recorder->first_before;
+		struct vg_stack_key key;
+
+		if (index >= recorder->stacks_before.count) {
+			rc = -ENOENT;
+			break;
+		}
+		memcpy(&key, vg_intern_bytes(&recorder->stacks_before, index, NULL), sizeof key);
+		rc = vg_array_push(&frames, &key);
+		parent = key.parent;
+	}
+	while (rc == 0 && frames.count > 0) {
+		struct vg_stack_key key = frames.items[--frames.count];
+
+		key.parent = parent;
+		if (key.found == VG_FOUND_IN_KERNEL)
+			rc = kernel_report(recorder, &key, time_ns);
+		else if (key.module != VG_NONE)
+			rc = module_report(recorder, key.module, time_ns);
+		if (rc == 0)
+			rc = node_get(recorder, &key, &parent);
+	}
+	vg_array_free(&frames);
+	if (rc == 0)
+		*stack = parent;
+	return rc;
+}
+
 int vg_recorder_unloads_write(struct vg_recorder *recorder, uint64_t time_ns)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < recorder->reported_modules.count; i++) {
-		if (recorder->modules->items.items[i].loaded || !recorder->reported_modules.items[i])
+		struct vg_reported_module *reported = &recorder->reported_modules.items[i];
+
+		if (recorder->modules->items.items[i].loaded || !reported->is_reported || reported->is_unloaded)
 			continue;
 		/* If the module is loaded again, it is written again with the same id. */
-		recorder->reported_modules.items[i] = false;
-		rc = vg_writer_module_unload(&recorder->writer, i, time_ns);
+		reported->is_unloaded = true;
+		reported->unload_ns = time_ns;
+		if (reported->restarts != recorder->restarts)
+			rc = module_write(recorder, i, reported);
+		if (rc == 0)
+			rc = vg_writer_module_unload(&recorder->writer, i, time_ns);
 	}
 	return rc;
-}
-
-int vg_recorder_counts_write(struct vg_recorder *recorder, const struct vg_named_value *more, size_t count)
-{
-	struct vg_named_value lost[VG_LOSSES + 1];
-	size_t kinds = 0;
-	int rc;
-
-	for (int i = 0; i < VG_LOSSES; i++) {
-		if (recorder->lost[i] != 0)
-			lost[kinds++] = (struct vg_named_value){ loss_names[i], recorder->lost[i] };
-	}
-	if (recorder->events_dropped != 0)
-		lost[kinds++] = (struct vg_named_value){ "events_dropped", recorder->events_dropped };
-	rc = vg_writer_lost(&recorder->writer, lost, kinds);
-	return rc != 0 ? rc : vg_writer_stats(&recorder->writer, more, count);
 }
 
 int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns)
@@ -201,6 +291,6 @@ uint64_t vg_recorder_lost(const struct vg_recorder *recorder)
 	uint64_t sum = 0;
 
 	for (int i = 0; i < VG_LOSSES; i++)
-		sum += recorder->lost[i];
+		sum += recorder->losses.samples[i];
 	return sum;
 }

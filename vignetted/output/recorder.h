@@ -22,6 +22,15 @@ enum vg_loss {
 	VG_LOSSES,
 };
 
+/* Totals since the recording began. */
+struct vg_losses {
+	uint64_t samples[VG_LOSSES];
+	uint64_t events;             /* of the program */
+};
+
+/* Writes how much the losses have grown since `before`; NULL: since the recording began. */
+int vg_losses_write(struct vg_writer *writer, const struct vg_losses *losses, const struct vg_losses *before);
+
 /* A node of the stack table.  `zero` is 0, because all bytes of the struct are hashed. */
 struct vg_stack_key {
 	uint64_t address;
@@ -32,6 +41,14 @@ struct vg_stack_key {
 struct vg_reported {
 	bool *items;
 	size_t count, capacity;
+};
+
+/* What the profile has of a module.  All zero: nothing. */
+struct vg_reported_module {
+	bool is_reported;            /* a stack has named it */
+	bool is_unloaded;
+	uint64_t load_ns, unload_ns; /* as in the profile */
+	uint32_t restarts;           /* vg_recorder.restarts when it was last written */
 };
 
 /*
@@ -49,18 +66,20 @@ struct vg_recorder {
 	struct vg_writer writer;
 	struct vg_modules *modules;  /* the session's */
 	const struct vg_kernel_symbols *kernel; /* the session's; NULL: no walk has kernel frames */
-	struct vg_reported reported_modules;
+	VG_ARRAY(struct vg_reported_module) reported_modules;
+	uint32_t restarts;           /* calls of vg_recorder_restart() */
 	struct vg_reported reported_kernel_modules, reported_kernel_symbols; /* by number in `kernel` */
 	struct vg_intern stacks;     /* struct vg_stack_key -> id - first_stack */
 	uint32_t first_stack;        /* the first id in the table */
+	struct vg_intern stacks_before; /* during a restart: the table before, */
+	uint32_t first_before;       /* and its first id */
 	uint32_t stacks_max;         /* the most stacks in the table */
 	uint32_t stacks_generation;  /* number of earlier tables */
 	uint64_t samples, stacks_complete, samples_repeated;
 	int64_t merged_ns;           /* wall time of samples, minus one sampling period for each sample */
 	uint64_t cpu_ns;             /* CPU time in samples */
 	uint64_t reads_without_stop, copies_discarded;
-	uint64_t lost[VG_LOSSES];
-	uint64_t events_dropped;     /* lost events of the program */
+	struct vg_losses losses;
 	uint32_t threads;
 };
 
@@ -79,14 +98,15 @@ void vg_recorder_free(struct vg_recorder *recorder);
 int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
 		      uint64_t time_ns, uint32_t *stack);
 
-/* Begins a new stack table before the old one is full. */
-void vg_recorder_stacks_restart(struct vg_recorder *recorder);
+/* Forgets which stacks and modules are in the profile: they are written again when they occur again.  Until
+ * vg_recorder_restart_end(), vg_recorder_stack_again() writes a stack of the table before again, at time_ns, and sets
+ * *stack to its new id.  It returns 0, or a negative errno with *stack unchanged. */
+void vg_recorder_restart(struct vg_recorder *recorder);
+int vg_recorder_stack_again(struct vg_recorder *recorder, uint64_t time_ns, uint32_t *stack);
+void vg_recorder_restart_end(struct vg_recorder *recorder);
 
 /* Writes which modules were unloaded since the latest call. */
 int vg_recorder_unloads_write(struct vg_recorder *recorder, uint64_t time_ns);
-
-/* Writes the losses, and the statistics in `more`. */
-int vg_recorder_counts_write(struct vg_recorder *recorder, const struct vg_named_value *more, size_t count);
 
 /* Writes the end of the profile. */
 int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns);

@@ -74,7 +74,7 @@ void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, 
 	message.summary.lost = vg_recorder_lost(recorder);
 	message.summary.duration_ns = recording->ended_ns;
 	message.summary.events = session->events.profiles[recording->index].recorded;
-	message.summary.events_dropped = recorder->events_dropped;
+	message.summary.events_dropped = recorder->losses.events;
 	message.summary.file_bytes = recorder->writer.file_bytes;
 	if (recording->options.flight_ns != 0) {
 		message.summary.samples = recording->flight_recorder.samples;

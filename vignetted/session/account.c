@@ -3,6 +3,14 @@
 
 #include <errno.h>
 
+static void thread_write(struct vg_recording *recording, const struct vg_task *task)
+{
+	const struct vg_account *account = &task->accounts[recording->index];
+	struct vg_thread thread = { .id = account->id, .tid = account->tid, .begin_ns = account->begin_ns };
+
+	vg_writer_thread(&recording->recorder.writer, &thread, recording->options.thread_names ? task->name : "");
+}
+
 void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
 		      uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns)
 {
@@ -13,7 +21,8 @@ void vg_account_begin(struct vg_recording *recording, struct vg_task *task, stru
 	if (!is_new || begin_ns < recording->begin_session_ns)
 		begin_ns = recording->begin_session_ns;
 	*account = (struct vg_account){
-		.id = is_written ? thread.id : recording->recorder.threads++, .last_ns = begin_ns,
+		.id = is_written ? thread.id : vg_writer_thread_id(&recording->recorder.writer), .tid = thread.tid,
+		.begin_ns = vg_recording_time_ns(recording, begin_ns), .last_ns = begin_ns,
 		.name_number = task->name_number,
 	};
 	vg_weights_begin(&account->weights, begin_ns, is_new ? found_ns : 0, unsampled_ns);
@@ -21,10 +30,20 @@ void vg_account_begin(struct vg_recording *recording, struct vg_task *task, stru
 	vg_counter_set_thread_open(&recording->counter_set, task, account);
 	if (is_written)
 		return;
-	thread.id = account->id;
-	thread.begin_ns = vg_recording_time_ns(recording, account->last_ns);
-	vg_writer_thread(&recording->recorder.writer, &thread,
-			 recording->options.thread_names ? task->name : "");
+	recording->recorder.threads++;
+	thread_write(recording, task);
+}
+
+/* A sleeping thread need not be walked again. */
+void vg_account_restart(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
+{
+	struct vg_account *account = &task->accounts[recording->index];
+	struct vg_recorder *recorder = &recording->recorder;
+
+	thread_write(recording, task);
+	if (account->stack_number != 0 && account->stacks_generation + 1 == recorder->stacks_generation &&
+	    vg_recorder_stack_again(recorder, now_ns, &account->stack) == 0)
+		account->stacks_generation = recorder->stacks_generation;
 }
 
 void vg_account_name(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)

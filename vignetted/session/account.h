@@ -22,6 +22,9 @@
 void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
 		      uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns);
 
+/* After vg_recorder_restart(): writes the thread and its latest stack again.  now_ns: the recording's time. */
+void vg_account_restart(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
+
 /* Writes the thread's name, if it has changed since it was last written to this profile. */
 void vg_account_name(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
 

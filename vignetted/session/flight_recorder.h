@@ -2,9 +2,7 @@
 #ifndef VG_VIGNETTED_FLIGHT_RECORDER_H
 #define VG_VIGNETTED_FLIGHT_RECORDER_H
 
-#include "vignetted/output/dump.h"
 #include "vignetted/output/flight.h"
-#include "vignetted/output/recorder.h"
 #include "vignetted/output/watchdog.h"
 #include "vignetted/target/perf_map.h"
 
@@ -26,20 +24,16 @@ typedef void vg_dump_done(int peer, const struct vg_dump *dump, int rc);
  * (dumps.h).
  */
 struct vg_flight_recorder {
-	struct vg_flight flight;
-	struct vg_dump dump;         /* the dump in progress, or the latest dump */
+	struct vg_flight flight;     /* flight.dump: the dump in progress, or the latest dump */
+	const struct vg_writer_header *header; /* the recording's */
+	bool has_perf_map;           /* dumps have names of JIT code; set by the caller */
 	struct vg_watchdog watchdog;
 	enum vg_dump_purpose purpose;
 	struct vg_lanes *shared;     /* the event ring, which counts the finished dumps of stalls; or NULL */
 	int fd;                      /* of the dump in progress; owned if it was requested */
-	uint32_t table_generation;   /* vg_recorder.stacks_generation of the stack table that the next two members
-	                                describe */
-	uint64_t table_begin_ns;     /* the recording's time when the stack table began */
-	uint32_t table_stacks_max;   /* a table with more than this number of stacks is restarted; 0: not known yet */
 	uint64_t stall_ns;           /* the recording's time when the stall was found */
 	uint64_t late_ns;            /* age of the heartbeat at stall_ns; 0: the instant that reports this age is
 					already in the dump */
-	uint64_t flush_ns;           /* the recording's time when the stall's dump is flushed next */
 	vg_dump_done *done;          /* is called at the end of a requested dump */
 	int peer;                    /* argument of done(); -1: the peer has left */
 	const char *reason;          /* end reason in the requested dump */
@@ -48,9 +42,11 @@ struct vg_flight_recorder {
 	uint32_t threads;
 };
 
-/* Makes the recorder keep the last window_ns in memory, instead of writing them. */
+/* Makes the recorder keep the last window_ns in memory, instead of writing them.  `header`: for each dump; the
+ * caller's. */
 void vg_flight_recorder_open(struct vg_flight_recorder *flight_recorder, struct vg_recorder *recorder,
-			     uint64_t window_ns, uint64_t memory_bytes, struct vg_lanes *events);
+			     const struct vg_writer_header *header, uint64_t window_ns, uint64_t memory_bytes,
+			     struct vg_lanes *events);
 
 /* now_ns: a time of the recording.  Does nothing if all is zero. */
 void vg_flight_recorder_close(struct vg_flight_recorder *flight_recorder, uint64_t now_ns);

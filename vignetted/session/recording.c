@@ -33,12 +33,14 @@ static int header_write(struct vg_recording *recording, const struct vg_recordin
 		.counters = recording->counter_set.count > 0 ? recording->counter_set.names : NULL,
 	};
 
-	return vg_writer_header(&recording->recorder.writer, &recording->header);
+	return vg_recording_header_write(recording);
 }
 
-void vg_recording_header_write(struct vg_recording *recording)
+int vg_recording_header_write(struct vg_recording *recording)
 {
-	vg_writer_header(&recording->recorder.writer, &recording->header);
+	/* Each dump of a flight recorder has a header of its own. */
+	return vg_recording_is_flight_recorder(recording) ? 0 :
+	       vg_writer_header(&recording->recorder.writer, &recording->header);
 }
 
 int vg_recording_open(struct vg_recording *recording, const struct vg_recording_start *start)
@@ -61,13 +63,14 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 	vg_recorder_memory_limit(recorder, start->max_memory_bytes);
 	vg_counter_set_open(&recording->counter_set, options->counters);
 	if (options->flight_ns != 0)
-		vg_flight_recorder_open(&recording->flight_recorder, recorder, options->flight_ns,
+		vg_flight_recorder_open(&recording->flight_recorder, recorder, &recording->header, options->flight_ns,
 					options->flight_memory_bytes, start->events);
 	vg_disk_open(&recording->disk, start->fd, recording->begin_ns);
 	vg_ticks_start(&recording->ticks, options->period_ns, recording->begin_ns);
 	recording->ticks.in_first_half = true;
 	if (options->perf_map) {
 		vg_perf_map_open(&recording->perf_map, start->pid);
+		recording->flight_recorder.has_perf_map = true;
 		recorder->writer.names_bytes = options->max_file_bytes / NAMES_SHARE;
 	}
 	return header_write(recording, start);
@@ -155,9 +158,8 @@ const char *vg_recording_limit(const struct vg_recording *recording, uint64_t no
 
 /* ---- checkpoints ---- */
 
-static int pauses_write(struct vg_recording *recording, const struct vg_pauses *pauses)
+static size_t pauses_list(const struct vg_pauses *pauses, uint64_t pairs[VG_PAUSES_BUCKETS][2])
 {
-	uint64_t pairs[VG_PAUSES_BUCKETS][2];
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < VG_PAUSES_BUCKETS; i++) {
@@ -166,7 +168,7 @@ static int pauses_write(struct vg_recording *recording, const struct vg_pauses *
 		pairs[count][0] = vg_pauses_upper_ns(i);
 		pairs[count++][1] = pauses->buckets[i];
 	}
-	return count == 0 ? 0 : vg_writer_pauses(&recording->recorder.writer, pairs, count);
+	return count;
 }
 
 /* Returns how many samples were due but became part of another sample's weight.  One sample is due in each period of
@@ -179,12 +181,14 @@ static uint64_t samples_merged(const struct vg_recording *recording)
 	       0 : (uint64_t)merged_ns / recording->period_now_ns;
 }
 
-static int stats_write(struct vg_recording *recording, const struct vg_events_profile *events,
-		       const struct vg_session_counts *counts, const struct vg_pauses *pauses)
+/* Writes the counts, or keeps them for the next dump of a flight recorder. */
+static int counts_write(struct vg_recording *recording, const struct vg_events_profile *events,
+			const struct vg_session_counts *counts, const struct vg_pauses *pauses)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
 	const struct vg_session_counts *before = &recording->counts_at_begin;
-	uint64_t used_ns = vg_recording_cpu_used_ns(recording, counts->process_cpu_ns);
+	uint64_t used_ns = vg_recording_cpu_used_ns(recording, counts->process_cpu_ns), pairs[VG_PAUSES_BUCKETS][2];
+	struct vg_writer *writer = &recording->recorder.writer;
 	const struct vg_named_value stats[] = {
 		{ "stops", pauses->stops },
 		{ "reads_without_stop", recorder->reads_without_stop },
@@ -223,19 +227,18 @@ static int stats_write(struct vg_recording *recording, const struct vg_events_pr
 		{ "threads_without_counters", recording->counter_set.threads_without },
 	};
 	size_t count = sizeof stats / sizeof *stats - (recording->counter_set.count == 0);
+	size_t pairs_count = pauses_list(pauses, pairs);
+	int rc = 0;
 
-	return vg_recorder_counts_write(&recording->recorder, stats, count);
-}
-
-static int counts_write(struct vg_recording *recording, const struct vg_events_profile *events,
-			const struct vg_session_counts *counts)
-{
-	struct vg_pauses pauses;
-	int rc;
-
-	vg_pauses_since(&pauses, &counts->pauses, &recording->counts_at_begin.pauses);
-	rc = pauses_write(recording, &pauses);
-	return rc != 0 ? rc : stats_write(recording, events, counts, &pauses);
+	if (vg_recording_is_flight_recorder(recording)) {
+		vg_flight_counts(&recording->flight_recorder.flight, stats, count, pairs, pairs_count);
+		return 0;
+	}
+	if (pairs_count > 0)
+		rc = vg_writer_pauses(writer, pairs, pairs_count);
+	if (rc == 0)
+		rc = vg_losses_write(writer, &recorder->losses, NULL);
+	return rc != 0 ? rc : vg_writer_stats(writer, stats, count);
 }
 
 /* Writes the names that the process's perf map has for sampled JIT code. */
@@ -266,21 +269,25 @@ int vg_recording_checkpoint(struct vg_recording *recording, const struct vg_even
 {
 	uint64_t now_ns = vg_now_ns(), recording_ns = now_ns - recording->begin_ns;
 	struct vg_recorder *recorder = &recording->recorder;
+	struct vg_pauses pauses;
 	int rc = 0;
 
 	if (last && recording->options.flight_ns == 0)
 		perf_map_write(recording);
-	recorder->events_dropped = counts->events_dropped - events->dropped + events->file_full;
-	recorder->lost[VG_LOSS_TICK_SKIPPED] = recording->skipped;
-	recorder->lost[VG_LOSS_RING_FULL] = counts->timer_samples_lost - recording->counts_at_begin.timer_samples_lost;
+	recorder->losses.events = counts->events_dropped - events->dropped + events->file_full;
+	recorder->losses.samples[VG_LOSS_TICK_SKIPPED] = recording->skipped;
+	recorder->losses.samples[VG_LOSS_RING_FULL] =
+		counts->timer_samples_lost - recording->counts_at_begin.timer_samples_lost;
 	if (last || recording_ns >= recording->next_stats_ns || recording->options.flight_ns != 0) {
 		recording->stats_period_ns = recording->stats_period_ns == 0 ? CHECKPOINT_NS :
 					    recording->stats_period_ns < STATS_NS ?
 					    2 * recording->stats_period_ns : STATS_NS;
 		recording->next_stats_ns = recording_ns + recording->stats_period_ns;
-		rc = counts_write(recording, events, counts);
+		vg_pauses_since(&pauses, &counts->pauses, &recording->counts_at_begin.pauses);
+		rc = counts_write(recording, events, counts, &pauses);
 	}
-	if (rc == 0)
+	/* A flight recorder keeps full chunks, but a dump that goes on gets what there is. */
+	if (rc == 0 && (!vg_recording_is_flight_recorder(recording) || recording->flight_recorder.flight.dump.is_open))
 		rc = vg_writer_flush(&recorder->writer);
 	if (rc == 0 && !last)
 		vg_disk_sync_if_due(&recording->disk, recorder->writer.file_bytes, now_ns);
@@ -306,7 +313,8 @@ void vg_recording_counting_end(struct vg_recording *recording, struct vg_tasks *
 			   vg_recording_now_ns(recording));
 }
 
-/* Returns the label's id.  Writes the label if it is new.  VG_NONE: there are too many labels, or no memory. */
+/* Returns the label's id.  Writes the label if it is new; for a flight recorder always, because each segment needs it.
+ * VG_NONE: there are too many labels, or no memory. */
 static uint32_t remote_label(struct vg_recording *recording, const char *label)
 {
 	uint32_t index;
@@ -319,7 +327,7 @@ static uint32_t remote_label(struct vg_recording *recording, const char *label)
 	}
 	if (added < 0)
 		return VG_NONE;
-	if (added > 0)
+	if (added > 0 || vg_recording_is_flight_recorder(recording))
 		vg_writer_label(&recording->recorder.writer, REMOTE_LABELS_FIRST + index, label, strlen(label));
 	return REMOTE_LABELS_FIRST + index;
 }
@@ -356,7 +364,7 @@ void vg_recording_close(struct vg_recording *recording, struct vg_tasks *tasks)
 		tasks->live.items[i].in_profiles &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
 	vg_flight_recorder_close(&recording->flight_recorder, vg_recording_now_ns(recording));
-	recording->recorder.writer.sink = NULL;
+	recording->recorder.writer.take = NULL;
 	vg_intern_free(&recording->remote_labels);
 	vg_recorder_free(&recording->recorder);
 	vg_perf_map_close(&recording->perf_map);

@@ -111,7 +111,7 @@ static inline uint64_t vg_recording_time_ns(const struct vg_recording *recording
 
 static inline bool vg_recording_is_flight_recorder(const struct vg_recording *recording)
 {
-	return recording->open && recording->recorder.writer.sink != NULL;
+	return recording->open && recording->recorder.writer.take != NULL;
 }
 
 /* The recording's time now. */
@@ -142,8 +142,9 @@ bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *tic
 /* Returns the recording's sampling period now: the longer one of options.period_ns and session_period_ns. */
 uint64_t vg_recording_period_ns(const struct vg_recording *recording, uint64_t session_period_ns);
 
-/* Writes the header again, after the program's name has changed.  A reader uses the last header. */
-void vg_recording_header_write(struct vg_recording *recording);
+/* Writes the header again, after the program's name has changed.  A reader uses the last header.  Returns 0 or a
+ * negative errno. */
+int vg_recording_header_write(struct vg_recording *recording);
 
 /* Writes the recording's sampling period to the profile, if it has changed. */
 void vg_recording_rate_write(struct vg_recording *recording, uint64_t session_period_ns);

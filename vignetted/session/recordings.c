@@ -3,9 +3,56 @@
 
 #include "vignetted/session/account.h"
 
+/* All samples are written first, because they have stacks of the segment before. */
+void vg_recordings_segment_begin(struct vg_session *session, struct vg_recording *recording)
+{
+	struct vg_recorder *recorder = &recording->recorder;
+	struct vg_flight *flight = &recording->flight_recorder.flight;
+	uint64_t session_ns = vg_session_now_ns(session), now_ns = vg_recording_time_ns(recording, session_ns);
+
+	for (size_t i = 0; i < session->tasks.live.count; i++)
+		vg_account_flush(recording, &session->tasks.live.items[i]);
+	vg_flight_segment_begin(flight, now_ns);
+	if (recording->period_now_ns != 0)
+		vg_writer_rate(&recorder->writer, now_ns, recording->period_now_ns);
+	vg_events_state_write(&session->events, recording->index);
+	vg_flight_state_end(flight);
+	vg_recorder_restart(recorder);
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if ((task->in_profiles & 1u << recording->index) == 0)
+			continue;
+		vg_account_restart(recording, task, now_ns);
+		vg_events_task_restart(&session->events, recording->index, task, session_ns);
+	}
+	vg_recorder_restart_end(recorder);
+	vg_events_restart(&session->events, recording->index, session_ns);
+	vg_flight_definitions_end(flight);
+}
+
+void vg_recordings_segments_check(struct vg_session *session)
+{
+	VG_EACH_RECORDING(i, session->live) {
+		struct vg_recording *recording = &session->recordings[i];
+
+		if (vg_recording_is_flight_recorder(recording) &&
+		    vg_flight_segment_is_full(&recording->flight_recorder.flight))
+			vg_recordings_segment_begin(session, recording);
+	}
+}
+
+static void on_batch(void *session)
+{
+	vg_recordings_segments_check(session);
+}
+
 void vg_recordings_events_fetch(struct vg_session *session, bool last)
 {
-	struct vg_drain_context sink = { .tasks = &session->tasks, .now_ns = vg_session_now_ns(session), .last = last };
+	struct vg_drain_context sink = {
+		.tasks = &session->tasks, .now_ns = vg_session_now_ns(session), .last = last,
+		.on_batch = on_batch, .session = session,
+	};
 
 	if (session->live == 0 && !last)
 		return;
@@ -129,5 +176,5 @@ uint32_t vg_recordings_mark(struct vg_session *session, const char *label)
 void vg_recordings_count_loss(struct vg_recording *recordings, vg_recording_set set, enum vg_loss loss)
 {
 	VG_EACH_RECORDING(i, set)
-		recordings[i].recorder.lost[loss]++;
+		recordings[i].recorder.losses.samples[loss]++;
 }

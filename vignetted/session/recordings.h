@@ -25,6 +25,13 @@ void vg_recordings_limits_check(struct vg_session *session, uint64_t now_ns);
 /* Writes every sample so far to the file, or to the flight recorder's memory.  `last`: no checkpoint follows. */
 void vg_recordings_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last);
 
+/* Begins a segment of a flight recorder's memory. */
+void vg_recordings_segment_begin(struct vg_session *session, struct vg_recording *recording);
+
+/* Begins a segment of each flight recorder whose latest segment is full.  Only whole segments can be dropped, and one
+ * fetch of events or timer samples can have more than the memory of a flight recorder. */
+void vg_recordings_segments_check(struct vg_session *session);
+
 /* Writes the modules that were unloaded since the latest call to each live recording.  now_ns: session time. */
 void vg_recordings_unloads_write(struct vg_session *session, uint64_t now_ns);
 

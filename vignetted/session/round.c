@@ -317,7 +317,7 @@ static void scan_result_apply(struct vg_session *session, int rc)
 		vg_recordings_stop_all(session, "the process ended");
 	}
 	VG_EACH_RECORDING(i, session->round.due)
-		session->recordings[i].recorder.lost[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
+		session->recordings[i].recorder.losses.samples[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
 }
 
 /* If `ran`, a thread has run since the latest call.  Notices unloaded modules, if that is due. */
@@ -347,7 +347,7 @@ static void round_begin(struct vg_session *session)
 	scan_result_apply(session, vg_threads_scan_if_due(session));
 	VG_EACH_RECORDING(i, session->round.due) {
 		if (session->recordings[i].options.thread == 0)
-			session->recordings[i].recorder.lost[VG_LOSS_THREAD_LIMIT] += session->tasks.excess;
+			session->recordings[i].recorder.losses.samples[VG_LOSS_THREAD_LIMIT] += session->tasks.excess;
 	}
 }
 
@@ -362,7 +362,7 @@ static bool round_check(struct vg_session *session, size_t at)
 	if (now_ns - session->begin_ns - session->activity.round_ns < ROUND_MAX_NS)
 		return true;
 	VG_EACH_RECORDING(i, session->live & session->round.due)
-		session->recordings[i].recorder.lost[VG_LOSS_ROUND_TIMEOUT] +=
+		session->recordings[i].recorder.losses.samples[VG_LOSS_ROUND_TIMEOUT] +=
 			session->tasks.live.count - session->round.visited;
 	session->round.at = at;
 	return false;
@@ -397,6 +397,7 @@ static bool threads_round(struct vg_session *session, bool sleeping)
 			vg_priority_lower(&session->tracer.priority);
 			thread_sample(session, task);
 			counters_write(session, task, session->pauses.stops - stops);
+			vg_recordings_segments_check(session);
 			/* Do not check the limits after each thread: a check costs as much as sampling a sleeping
 			 * thread. */
 			if (++session->round.visited % LIMITS_CHECK_THREADS == 0 && !round_check(session, at))

@@ -14,6 +14,9 @@
 #include "vignetted/session/timer_samples.h"
 #include "vignetted/target/access.h"
 
+/* A flight recorder keeps one open interval for this part of its memory. */
+enum { OPEN_SHARE_BYTES = 2048 };
+
 /* If the first sample fails, it is tried again.  Each wait is FIRST_SAMPLE_RETRY_US longer than the wait before; all
  * waits together take 2 s.  With 0.1 s, one of eight recordings that begin at the same time on a busy machine failed:
  * a helper that gets no CPU holds the thread for that long. */
@@ -198,7 +201,8 @@ static int unreadable_reason(struct vg_session *session, struct vg_err *err)
 
 static bool is_refused(const struct vg_recorder *recorder)
 {
-	return vg_permission_is_refused(recorder->lost[VG_LOSS_FORBIDDEN], recorder->lost[VG_LOSS_NOT_STOPPED]);
+	return vg_permission_is_refused(recorder->losses.samples[VG_LOSS_FORBIDDEN],
+					recorder->losses.samples[VG_LOSS_NOT_STOPPED]);
 }
 
 /* Takes the first sample.  In a recording on demand, only scans.  If no thread can be sampled, fails with the reason,
@@ -220,7 +224,7 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 		vg_session_sample(session, recording);
 		if (recorder->samples > 0 || recording->ended != NULL)
 			return 0;
-		if (recorder->lost[VG_LOSS_UNREADABLE] > 0)
+		if (recorder->losses.samples[VG_LOSS_UNREADABLE] > 0)
 			return unreadable_reason(session, err);
 		if (!is_refused(recorder))
 			break;
@@ -237,7 +241,7 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 	/* No thread of the command stopped in time.  A thread that gets no CPU does not run before it stops.  So a
 	 * patient sample is in time, even if the command needs little CPU time and ends before there is another one.
 	 * A process that runs already is not held so long: other recordings of it wait meanwhile. */
-	if (session->tracer.command != 0 && recorder->lost[VG_LOSS_NOT_STOPPED] != 0) {
+	if (session->tracer.command != 0 && recorder->losses.samples[VG_LOSS_NOT_STOPPED] != 0) {
 		vg_tracer_pending_wait(&session->tracer);
 		session->tracer.is_patient = true;
 		vg_session_sample(session, recording);
@@ -279,6 +283,8 @@ static int recording_open(struct vg_session *session, struct vg_recording *recor
 	vg_events_recording_begin(&session->events, recording->index, &recording->recorder.writer,
 				  &recording->recorder.threads, recording->begin_session_ns);
 	session->events.profiles[recording->index].only = options->thread;
+	if (options->flight_ns != 0)
+		session->events.profiles[recording->index].open.max = options->flight_memory_bytes / OPEN_SHARE_BYTES;
 	return rc;
 }
 

@@ -271,7 +271,7 @@ void vg_threads_name_read(struct vg_session *session, struct vg_task *task, uint
 
 	VG_EACH_RECORDING(i, session->live & task->in_profiles)
 		wanted |= (uint32_t)session->recordings[i].options.thread_names << i;
-	if (wanted == 0 || task->named_by_host || vg_task_status(&session->tasks, task->tid, &status) != 0)
+	if (wanted == 0 || task->host_name != 0 || vg_task_status(&session->tasks, task->tid, &status) != 0)
 		return;
 	name_set(task, &status);
 	VG_EACH_RECORDING(i, wanted)

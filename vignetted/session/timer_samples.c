@@ -315,6 +315,7 @@ void vg_timer_samples_fetch(struct vg_session *session)
 		       sample_task(&session->tasks, &record, &hint) : NULL;
 		if (task != NULL && record.kind == VG_TIMER_SAMPLE)
 			sample_take(session, task, &record);
+		vg_recordings_segments_check(session);
 		if (task == NULL && record.kind == VG_TIMER_SAMPLE)
 			sample_unmatched(session, &record);
 		if (record.kind == VG_TIMER_MAPPED)

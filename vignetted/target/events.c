@@ -56,6 +56,7 @@ static void label_write(struct vg_events *events, uint32_t out, uint32_t id)
 		return;
 	label = &events->labels.items[id];
 	label->written |= 1u << out;
+	events->profiles[out].labels_written++;
 	memcpy(text, events->shared->labels + label->offset, label->length);
 	vg_writer_label(events->profiles[out].writer, id, text, label->length);
 }
@@ -142,6 +143,8 @@ static void event_write(struct vg_events *events, struct vg_events_lane *own, ui
 		event.parent = 0;
 	out->recorded++;
 	vg_writer_event(out->writer, &event);
+	if (out->open.max != 0 && out->writer->failed == 0)
+		vg_open_intervals_note(&out->open, &(struct vg_open_interval){ event, own->tid });
 }
 
 /* Returns the number of the first intact record of a copy that begins at record number `tail`.  The host overwrote the
@@ -312,6 +315,26 @@ void vg_events_recording_begin(struct vg_events *events, uint32_t index, struct 
 		events->lanes[i].first_of[index] = events->lanes[i].tail;
 }
 
+/* A hostile host can have two million labels, so they are not visited in vain. */
+static void labels_forget(struct vg_events *events, uint32_t index)
+{
+	if (events->profiles[index].labels_written == 0)
+		return;
+	events->profiles[index].labels_written = 0;
+	for (size_t i = 0; i < events->labels.count; i++)
+		events->labels.items[i].written &= ~(1u << index);
+}
+
+/* Writes a lane's thread that is not in vg_tasks. */
+static void lane_thread_define(const struct vg_events_lane *own, uint32_t index, const struct vg_events_profile *out)
+{
+	struct vg_thread thread = { .id = own->threads[index], .tid = own->tid };
+
+	if (own->begin_ns > out->since_ns)
+		thread.begin_ns = own->begin_ns - out->since_ns;
+	vg_writer_thread(out->writer, &thread, "");
+}
+
 void vg_events_recording_end(struct vg_events *events, uint32_t index)
 {
 	events->live &= ~(1u << index);
@@ -320,8 +343,8 @@ void vg_events_recording_end(struct vg_events *events, uint32_t index)
 		events->lanes[i].skipped &= ~(1u << index);
 		events->lanes[i].name_written &= ~(1u << index);
 	}
-	for (size_t i = 0; i < events->labels.count; i++)
-		events->labels.items[i].written &= ~(1u << index);
+	labels_forget(events, index);
+	vg_open_intervals_free(&events->profiles[index].open);
 }
 
 /* ---- which thread a lane belongs to ---- */
@@ -372,7 +395,6 @@ static void lane_thread_write(struct vg_events *events, const struct vg_drain_co
 	own->thread_written |= own->skipped;
 	VG_EACH_RECORDING(i, events->live & ~own->thread_written) {
 		struct vg_events_profile *out = &events->profiles[i];
-		struct vg_thread thread = { .tid = tid };
 
 		if (task != NULL && (task->in_profiles & 1u << i) == 0)
 			continue;    /* the next scan adds the task to this profile */
@@ -381,10 +403,11 @@ static void lane_thread_write(struct vg_events *events, const struct vg_drain_co
 			own->threads[i] = task->accounts[i].id;
 			continue;
 		}
-		thread.begin_ns = first_event_ns(events, context, lane);
-		thread.begin_ns -= thread.begin_ns < out->since_ns ? thread.begin_ns : out->since_ns;
-		thread.id = own->threads[i] = (*out->threads)++;
-		vg_writer_thread(out->writer, &thread, "");
+		if (own->begin_ns == 0)
+			own->begin_ns = first_event_ns(events, context, lane);
+		own->threads[i] = vg_writer_thread_id(out->writer);
+		(*out->threads)++;
+		lane_thread_define(own, i, out);
 	}
 }
 
@@ -396,7 +419,10 @@ static bool lane_thread_write_new(struct vg_events *events, const struct vg_drai
 
 	if (!own->known)
 		own->name_written |= events->live;
-	if (!own->known || (events->live & ~own->thread_written) == 0)
+	/* A recording that begins later does not get an ended thread, nor its name. */
+	if (own->has_ended)
+		own->name_written |= events->live & ~own->thread_written;
+	if (!own->known || own->has_ended || (events->live & ~own->thread_written) == 0)
 		return own->known;
 	if (!own->is_no_task)
 		task = task_find(context, lane, atomic_load_explicit(&events->shared->lanes[lane].owner,
@@ -417,14 +443,36 @@ void vg_events_task_found(struct vg_events *events, struct vg_task *task, uint32
 		struct vg_events_lane *own = &events->lanes[lane];
 		const struct vg_lane *shared = &events->shared->lanes[lane];
 
-		if (!own->known || !own->is_no_task || task->tid != atomic_load_explicit(&shared->owner, memory_order_relaxed) ||
+		if (!own->known || !own->is_no_task ||
+		    task->tid != atomic_load_explicit(&shared->owner, memory_order_relaxed) ||
 		    own->claims != atomic_load_explicit(&shared->claims, memory_order_acquire))
 			continue;
 		own->is_no_task = false;
 		task->lane = lane + 1;
-		task->named_by_host = own->name != 0;
-		VG_EACH_RECORDING(i, own->thread_written & ~own->skipped)
-			ids[i] = own->threads[i];
+		task->host_name = own->name;
+		/* A flight recorder gives the id of an ended thread to another one. */
+		VG_EACH_RECORDING(i, own->thread_written & ~own->skipped) {
+			if (!own->has_ended || events->profiles[i].writer->take == NULL)
+				ids[i] = own->threads[i];
+			else
+				own->thread_written &= ~(1u << i);
+		}
+	}
+}
+
+/* Writes the end of a lane's thread that is not in vg_tasks. */
+static void lane_end(struct vg_events *events, uint32_t lane)
+{
+	struct vg_events_lane *own = &events->lanes[lane];
+
+	if (own->has_ended)
+		return;
+	own->has_ended = true;
+	VG_EACH_RECORDING(i, own->thread_written & ~own->skipped) {
+		const struct vg_events_profile *out = &events->profiles[i];
+
+		if (own->last_ns >= out->since_ns)
+			vg_writer_thread_end(out->writer, own->threads[i], own->last_ns - out->since_ns);
 	}
 }
 
@@ -441,10 +489,13 @@ static bool lane_thread_find(struct vg_events *events, const struct vg_drain_con
 
 	if (claims == own->claims)
 		return lane_thread_write_new(events, context, lane);
+	if (own->known && own->is_no_task)
+		lane_end(events, lane);
 	vg_lane_reset(own);
 	tid = atomic_load_explicit(&shared->owner, memory_order_relaxed);
 	taken = atomic_load_explicit(&shared->taken, memory_order_acquire) != 0;
 	own->claims = claims;
+	own->tid = tid;
 	if (tid < 1 || tid > TID_MAX)
 		return false;
 	task = task_find(context, lane, tid);
@@ -472,12 +523,25 @@ static bool lane_thread_find(struct vg_events *events, const struct vg_drain_con
 	return own->known;
 }
 
+/* Writes the name that the host has given to a thread: label number `name`. */
+static void name_write(const struct vg_events *events, uint32_t index, uint32_t thread, uint32_t name, uint64_t now_ns)
+{
+	const struct vg_events_profile *out = &events->profiles[index];
+	const struct vg_events_label *label;
+	char text[VG_LANES_LABEL_MAX + 1];
+
+	if (name == 0 || name > events->labels.count)
+		return;
+	label = &events->labels.items[name - 1];
+	memcpy(text, events->shared->labels + label->offset, label->length);
+	text[label->length] = '\0';
+	vg_writer_thread_name(out->writer, thread, now_ns - out->since_ns, text);
+}
+
 static void lane_name_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	uint32_t name = atomic_load_explicit(&events->shared->lanes[lane].name, memory_order_acquire);
-	char text[VG_LANES_LABEL_MAX + 1];
-	const struct vg_events_label *label;
 	vg_recording_set name_due;
 
 	if (name != own->name)
@@ -489,15 +553,11 @@ static void lane_name_write(struct vg_events *events, const struct vg_drain_cont
 	own->name_written |= name_due;
 	if (name == 0 || name > events->labels.count)
 		return;
-	label = &events->labels.items[name - 1];
-	memcpy(text, events->shared->labels + label->offset, label->length);
-	text[label->length] = '\0';
 	VG_EACH_RECORDING(i, name_due & ~own->skipped)
-		vg_writer_thread_name(events->profiles[i].writer, own->threads[i],
-				      context->now_ns - events->profiles[i].since_ns, text);
+		name_write(events, i, own->threads[i], name, context->now_ns);
 	for (size_t i = 0; i < context->tasks->live.count; i++) {
 		if (context->tasks->live.items[i].lane == lane + 1)
-			context->tasks->live.items[i].named_by_host = true;
+			context->tasks->live.items[i].host_name = name;
 	}
 }
 
@@ -509,6 +569,12 @@ static void lane_skip(struct vg_events *events, struct vg_events_lane *own, uint
 	events->overrun += to - own->tail;
 	own->tail = to;
 	vg_lane_skip(own);
+}
+
+static void lane_end_if_released(struct vg_events *events, uint32_t lane)
+{
+	if (events->lanes[lane].is_no_task && atomic_load(&events->shared->lanes[lane].taken) == 0)
+		lane_end(events, lane);
 }
 
 static void lane_drain(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane, uint64_t head)
@@ -535,16 +601,14 @@ static void lane_drain(struct vg_events *events, const struct vg_drain_context *
 		for (; own->tail < start + count; own->tail++)
 			record_write(events, context, lane, &batch[own->tail - start]);
 		atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
+		/* After the last batch another thread may take the lane. */
+		if (own->tail < head && context->on_batch != NULL)
+			context->on_batch(context->session);
 	}
 	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
-	if (!own->is_no_task || atomic_load(&shared->taken) != 0)
-		return;
-	VG_EACH_RECORDING(i, own->thread_written & ~own->skipped) {
-		const struct vg_events_profile *out = &events->profiles[i];
-
-		if (own->last_ns >= out->since_ns)
-			vg_writer_thread_end(out->writer, own->threads[i], own->last_ns - out->since_ns);
-	}
+	lane_end_if_released(events, lane);
+	if (context->on_batch != NULL)
+		context->on_batch(context->session);
 }
 
 /* Whether a lane has new records, another thread, or a name to write. */
@@ -598,6 +662,65 @@ bool vg_events_are_frequent(const struct vg_events *events, uint64_t now_ns)
 bool vg_events_due(const struct vg_events *events, uint64_t now_ns)
 {
 	return events->shared != NULL && now_ns - events->begin_ns >= events->due_ns;
+}
+
+/* ---- segments of flight recorders ---- */
+
+/* Detached intervals of ended threads are written as those of one thread. */
+void vg_events_state_write(struct vg_events *events, uint32_t index)
+{
+	struct vg_events_profile *out = &events->profiles[index];
+	struct vg_open_interval *intervals;
+	uint32_t ended = VG_NONE;
+	uint64_t latest_ns = 0;
+
+	labels_forget(events, index);
+	vg_open_intervals_threads_forget(&out->open, out->writer);
+	intervals = vg_open_intervals_list(&out->open);
+	for (size_t i = 0; intervals != NULL && i < out->open.count; i++) {
+		struct vg_writer_event *event = &intervals[i].event;
+		struct vg_thread thread = { .id = event->thread, .tid = intervals[i].tid };
+		bool is_written = i > 0 && thread.id == intervals[i - 1].event.thread;
+
+		if (event->thread == VG_NONE) {
+			is_written = ended != VG_NONE;
+			if (!is_written)
+				ended = vg_writer_thread_id(out->writer);
+			thread.id = event->thread = ended;
+		}
+		if (!is_written)
+			vg_writer_thread(out->writer, &thread, "");
+		label_write(events, index, event->kind);
+		label_write(events, index, event->label);
+		vg_writer_event(out->writer, event);
+		latest_ns = event->time_ns;
+	}
+	if (ended != VG_NONE)
+		vg_writer_thread_end(out->writer, ended, latest_ns);
+	free(intervals);
+}
+
+void vg_events_task_restart(const struct vg_events *events, uint32_t index, const struct vg_task *task,
+			    uint64_t now_ns)
+{
+	name_write(events, index, task->accounts[index].id, task->host_name, now_ns);
+}
+
+void vg_events_restart(struct vg_events *events, uint32_t index, uint64_t now_ns)
+{
+	labels_forget(events, index);
+	for (uint32_t i = 0; i < lanes_used(events); i++) {
+		struct vg_events_lane *own = &events->lanes[i];
+
+		if (!own->known || !own->is_no_task || (own->thread_written & ~own->skipped & 1u << index) == 0)
+			continue;
+		if (atomic_load_explicit(&events->shared->lanes[i].head, memory_order_acquire) == own->tail)
+			lane_end_if_released(events, i);
+		if (own->has_ended)
+			continue;
+		lane_thread_define(own, index, &events->profiles[index]);
+		name_write(events, index, own->threads[index], own->name, now_ns);
+	}
 }
 
 /* ---- samples ---- */

@@ -5,6 +5,7 @@
 #include "libvgctl/ring.h"
 #include "profile/writer.h"
 #include "vignetted/target/lane.h"
+#include "vignetted/target/open_intervals.h"
 #include "vignetted/target/tasks.h"
 
 /* A label that the host has added.  Its offset and length were checked; its text was not. */
@@ -18,8 +19,11 @@ struct vg_events_profile {
 	struct vg_writer *writer;
 	pid_t only;                  /* only events of the thread with this tid are written; 0: of all threads.  The
 					caller sets it after vg_events_recording_begin(). */
-	uint32_t *threads;           /* the caller's counter: the profile's next free thread id.  If a lane's thread is
-					not in vg_tasks, vg_events_drain() takes the thread's id from this counter. */
+	uint32_t *threads;           /* the caller's number of threads in the profile.  vg_events_drain() adds those
+					that are not in vg_tasks. */
+	struct vg_open_intervals open; /* for vg_events_state_write(), if open.max is not 0.  The caller sets that after
+					vg_events_recording_begin(). */
+	uint64_t labels_written;     /* labels that count as written to the profile */
 	uint64_t since_ns;           /* session time of the recording's begin: earlier events are not written */
 	uint64_t until_ns;           /* session time of the recording's end: later events are not written.
 					UINT64_MAX while the recording goes on. */
@@ -70,11 +74,25 @@ void vg_events_recording_begin(struct vg_events *events, uint32_t index, struct 
 			       uint32_t *threads, uint64_t now_ns);
 void vg_events_recording_end(struct vg_events *events, uint32_t index);
 
+/*
+ * For a recording whose profile can be read from here on (a segment of a flight recorder).  Times are session times.
+ *
+ * vg_events_state_write() writes the intervals that are open, with their labels and threads.  vg_events_restart() is
+ * called after it: labels are written again when they occur again, and threads that are not in vg_tasks are written
+ * again now.  vg_events_task_restart() writes the name that the host has given to a task, after the task's thread.
+ */
+void vg_events_state_write(struct vg_events *events, uint32_t index);
+void vg_events_restart(struct vg_events *events, uint32_t index, uint64_t now_ns);
+void vg_events_task_restart(const struct vg_events *events, uint32_t index, const struct vg_task *task,
+			    uint64_t now_ns);
+
 /* What a drain needs to know about the session. */
 struct vg_drain_context {
 	struct vg_tasks *tasks;      /* the drain looks up the thread of each lane here, and sets vg_task.lane */
 	uint64_t now_ns;             /* session time */
 	bool last;                   /* no drain will follow */
+	void (*on_batch)(void *session); /* called after every 256 records of a lane; or NULL */
+	void *session;
 };
 
 /* Copies new events from the ring and writes them.  Events of a thread that is not in context->tasks wait for the next

@@ -34,6 +34,8 @@ void vg_lane_reset(struct vg_events_lane *lane)
 	lane->known = false;
 	lane->thread_written = lane->skipped = lane->name_written = 0;
 	lane->name = 0;
+	lane->begin_ns = 0;
+	lane->has_ended = false;
 	lane->sampled = (struct vg_lane_sampled){ 0 };
 	vg_lane_skip(lane);
 }

@@ -34,6 +34,9 @@ struct vg_events_lane {
 	vg_recording_set skipped;    /* profiles in thread_written that want neither the thread nor its events */
 	vg_recording_set name_written; /* profiles that have the thread's name, or do not need it */
 	uint32_t threads[VG_RECORDINGS_MAX];
+	pid_t tid;                   /* of the thread */
+	uint64_t begin_ns;           /* session time of its first event, if it is not in vg_tasks; 0: not known yet */
+	bool has_ended;              /* its end is in the profiles, if it is not in vg_tasks */
 	bool known;                  /* the lane's thread is known */
 	bool is_no_task;             /* the lane's thread is not in vg_tasks */
 	uint32_t drains_waited;      /* calls of vg_events_drain() that have not found the thread in vg_tasks */

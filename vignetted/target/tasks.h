@@ -20,6 +20,8 @@ enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
  * timer_samples.c also write weights, and counter_set.c counters and counters_due. */
 struct vg_account {
 	uint32_t id;                 /* in the profile */
+	pid_t tid;                   /* in the profile */
+	uint64_t begin_ns;           /* in the profile: the recording's time */
 	uint64_t stack_number;       /* number (vg_task.latest) of the latest stack that it took; 0: it took none */
 	uint32_t stack;              /* that sample's stack: its id in the profile */
 	bool stack_complete;         /* `stack` reaches the thread's root */
@@ -56,7 +58,8 @@ struct vg_task {
 
 	/* Its events: target/events.c. */
 	uint32_t lane;               /* index of its lane in the event ring + 1; 0: none */
-	bool named_by_host;          /* the host has named the thread itself */
+	uint32_t host_name;          /* number of the label that is the name which the host has given to the thread; 0:
+					none */
 
 	/* Whether it sleeps: capture/activity.c. */
 	struct {

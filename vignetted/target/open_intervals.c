@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vignetted/output/open_intervals.h"
+#include "vignetted/target/open_intervals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static bool grow(struct vg_open_intervals *open)
 	return true;
 }
 
-bool vg_open_intervals_add(struct vg_open_intervals *open, const struct vg_queue_entry *begin)
+bool vg_open_intervals_add(struct vg_open_intervals *open, const struct vg_open_interval *begin)
 {
 	size_t at;
 
@@ -75,18 +75,47 @@ void vg_open_intervals_remove(struct vg_open_intervals *open, uint64_t token)
 	memset(&open->slots[hole], 0, sizeof open->slots[hole]);
 }
 
+void vg_open_intervals_note(struct vg_open_intervals *open, const struct vg_open_interval *interval)
+{
+	enum vg_event_type type = interval->event.type;
+
+	if (type == VG_EVENT_BEGIN || type == VG_EVENT_DETACHED_BEGIN)
+		(void)vg_open_intervals_add(open, interval);
+	else if (type == VG_EVENT_END || type == VG_EVENT_DETACHED_END)
+		vg_open_intervals_remove(open, interval->event.token);
+}
+
+void vg_open_intervals_threads_forget(struct vg_open_intervals *open, const struct vg_writer *writer)
+{
+	size_t i = 0;
+
+	while (i < open->size) {
+		struct vg_writer_event *event = &open->slots[i].event;
+		bool has_ended = event->token != 0 && event->thread < writer->threads.count &&
+				 writer->threads.items[event->thread].has_ended;
+
+		if (has_ended && event->type == VG_EVENT_BEGIN) {
+			vg_open_intervals_remove(open, event->token); /* may move another interval to i */
+			continue;
+		}
+		if (has_ended)
+			event->thread = VG_NONE;
+		i++;
+	}
+}
+
 static int by_time(const void *left, const void *right)
 {
-	const struct vg_queue_entry *a = left, *b = right;
+	const struct vg_open_interval *a = left, *b = right;
 
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
+	if (a->event.time_ns != b->event.time_ns)
+		return a->event.time_ns < b->event.time_ns ? -1 : 1;
 	return a->event.token < b->event.token ? -1 : a->event.token > b->event.token;
 }
 
-struct vg_queue_entry *vg_open_intervals_list(const struct vg_open_intervals *open)
+struct vg_open_interval *vg_open_intervals_list(const struct vg_open_intervals *open)
 {
-	struct vg_queue_entry *list;
+	struct vg_open_interval *list;
 	size_t count = 0;
 
 	if (open->count == 0)
