@@ -80,7 +80,7 @@ static int profile_write(const char *path)
 	struct vg_named_value lost = { "lost-" HOLD, 3 }, cost = { "cost-" HOLD, 4 };
 	struct vg_symbol_line line = { 0, 1 };
 	struct vg_writer writer;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), rc;
 
 	if (fd < 0)
 		return 1;
@@ -114,7 +114,9 @@ static int profile_write(const char *path)
 							    .token = 1, .label = VG_NONE, .kind = VG_NONE });
 	vg_writer_lost(&writer, &lost, 1);
 	vg_writer_stats(&writer, &cost, 1);
-	return vg_writer_end(&writer, "end-" HOLD, 20000000, NULL, 0) == 0 ? 0 : 1;
+	rc = vg_writer_end(&writer, "end-" HOLD, 20000000, NULL, 0);
+	vg_writer_close(&writer);
+	return rc == 0 ? 0 : 1;
 }
 
 /* Writes a profile, replaces HOLD by EVIL in each chunk, and writes the chunk's header again. */
