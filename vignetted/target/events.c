@@ -315,7 +315,7 @@ void vg_events_recording_begin(struct vg_events *events, uint32_t index, struct 
 		events->lanes[i].first_of[index] = events->lanes[i].tail;
 }
 
-/* A hostile host can have two million labels, so they are not visited in vain. */
+/* A hostile host can have two million labels: do nothing if none of them counts as written. */
 static void labels_forget(struct vg_events *events, uint32_t index)
 {
 	if (events->profiles[index].labels_written == 0)
