@@ -75,6 +75,9 @@ for kind in own other new; do
 	swap $kind 99 auto 25 8
 	swap $kind 997 auto 25 6
 	swap $kind 997 stop 25 6
+	# Libraries that are there so shortly that the helper does not see most of them.
+	swap $kind 99 auto 3 100
+	swap $kind 99 stop 3 100
 done
 # Now the loaded bytes of both libraries are equal.
 libraries none

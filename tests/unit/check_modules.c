@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "profile/model.h"
 #include "vignetted/target/modules.h"
 
@@ -59,8 +60,8 @@ START_TEST(more_modules_than_one_batch)
 }
 END_TEST
 
-/* A fence is where a file or shared memory follows another mapping. Mappings of memory are no fence, nor are two parts of
- * one file. */
+/* A fence is where a file or shared memory follows another mapping. Mappings of memory are no fence, nor are two parts
+ * of one file. */
 START_TEST(fences)
 {
 	enum { PAGE = 4096, PAGES = 6 };
@@ -103,21 +104,26 @@ START_TEST(replaced_module)
 }
 END_TEST
 
-/* A mark that is seen long after the copy proves nothing where several modules were loaded in turn. */
+/* A mark that is seen after the copy proves nothing where another module may have been, because several modules were
+ * loaded in turn, or because the module was first seen lately: the mark must have been there at the copy. */
 START_TEST(mark_seen_late)
 {
-	const uint64_t ms = 1000 * 1000, seen_ns = 1000 * ms;
+	const uint64_t second = 1000 * 1000 * 1000, now_ns = vg_now_ns(), seen_ns = now_ns + 100 * second;
 	const struct {
-		uint64_t late_ns;
-		bool reused;
+		uint64_t since_ns;
+		bool reused, at_copy;
 		enum vg_evidence evidence;
 		size_t confirmed;
 	} cases[] = {
-		{ 1 * ms, false, VG_EVIDENCE_MARKS, 2 },
-		{ 1 * ms, true, VG_EVIDENCE_MARKS, 2 },
-		{ 10 * ms, false, VG_EVIDENCE_MARKS, 2 },
-		{ 10 * ms, true, VG_EVIDENCE_MARKS, 0 },
-		{ 10 * ms, true, VG_EVIDENCE_RECORDS, 2 },
+		{ 0, false, true, VG_EVIDENCE_MARKS, 2 },
+		{ 0, false, false, VG_EVIDENCE_MARKS, 2 },
+		{ 0, true, true, VG_EVIDENCE_MARKS, 2 },
+		{ 0, true, false, VG_EVIDENCE_MARKS, 0 },
+		{ 0, true, false, VG_EVIDENCE_RECORDS, 2 },
+		{ now_ns, false, true, VG_EVIDENCE_MARKS, 2 },
+		{ now_ns, false, false, VG_EVIDENCE_MARKS, 0 },
+		{ now_ns, false, false, VG_EVIDENCE_RECORDS, 2 },
+		{ now_ns - 2 * second, false, false, VG_EVIDENCE_MARKS, 2 },
 	};
 	struct vg_code_range range = { .start = 0x1000, .end = 0x2000, .module = 0 };
 
@@ -126,9 +132,69 @@ START_TEST(mark_seen_late)
 	modules.items.items[0].confirmed_ns = seen_ns;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		modules.ranges.now.items[0].reused = cases[i].reused;
-		modules.moment = (struct vg_moment){ seen_ns - cases[i].late_ns, cases[i].evidence };
+		modules.ranges.now.items[0].since_ns = modules.ranges.latest_ns = cases[i].since_ns;
+		modules.ranges.past_total = cases[i].reused;
+		marks[0] += !cases[i].at_copy;
+		vg_modules_copied(&modules);
+		marks[0] -= !cases[i].at_copy;
+		modules.moment = (struct vg_moment){ seen_ns - 1, cases[i].evidence };
 		ck_assert_uint_eq(vg_modules_confirm(&modules, frames, 2), cases[i].confirmed);
 	}
+}
+END_TEST
+
+/* A stack that was copied earlier: what is known of its addresses, with each kind of evidence. */
+START_TEST(address_of_an_earlier_copy)
+{
+	const uint64_t second = 1000 * 1000 * 1000, moment_ns = 100 * second;
+	const struct {
+		uint64_t since_ns;
+		bool reused;
+		enum vg_evidence evidence;
+		bool is_known;
+	} cases[] = {
+		{ 0, false, VG_EVIDENCE_MARKS_LATE, true },
+		{ moment_ns - 2 * second, false, VG_EVIDENCE_MARKS_LATE, true },
+		{ moment_ns - 2 * second, true, VG_EVIDENCE_MARKS_LATE, false },
+		{ moment_ns - second / 2, false, VG_EVIDENCE_MARKS_LATE, false },
+		{ moment_ns - second / 2, true, VG_EVIDENCE_RECORDS, true },
+		{ moment_ns - second / 2, true, VG_EVIDENCE_MARKS, true },
+		{ moment_ns + 1, false, VG_EVIDENCE_RECORDS, false },
+	};
+	struct vg_code_range range = { .start = 0x1000, .end = 0x2000, .module = 0 };
+
+	ck_assert_int_eq(vg_array_push(&modules.ranges.now, &range), 0);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		modules.ranges.now.items[0].since_ns = cases[i].since_ns;
+		modules.ranges.now.items[0].reused = cases[i].reused;
+		modules.moment = (struct vg_moment){ moment_ns, cases[i].evidence };
+		ck_assert_msg((vg_modules_find(&modules, 0x1800) != NULL) == cases[i].is_known, "case %zu", i);
+	}
+}
+END_TEST
+
+/* The marks of many young modules would make a pause long. They are not read then. */
+START_TEST(many_young_modules)
+{
+	enum { YOUNG = 17 };
+	uint64_t now_ns = vg_now_ns();
+
+	for (uint32_t i = 0; i < YOUNG; i++) {
+		struct vg_code_range range = { .start = 0x1000 * (i + 1), .end = 0x1000 * (i + 2), .module = i,
+					       .since_ns = now_ns };
+
+		frames[2 * i].address = range.start;
+		ck_assert_int_eq(vg_array_push(&modules.ranges.now, &range), 0);
+		modules.items.items[i].confirmed_ns = UINT64_MAX;
+		marks[i]++;
+	}
+	modules.ranges.latest_ns = now_ns;
+	modules.moment = (struct vg_moment){ now_ns, VG_EVIDENCE_MARKS };
+	vg_modules_copied(&modules);
+	ck_assert_uint_eq(vg_modules_confirm(&modules, frames, 2 * YOUNG), 2 * YOUNG);
+	modules.ranges.now.count--;
+	vg_modules_copied(&modules);
+	ck_assert_uint_eq(vg_modules_confirm(&modules, frames, 2 * YOUNG), 0);
 }
 END_TEST
 
@@ -160,6 +226,8 @@ Suite *modules_suite(void)
 	tcase_add_test(tests, fences);
 	tcase_add_test(tests, replaced_module);
 	tcase_add_test(tests, mark_seen_late);
+	tcase_add_test(tests, address_of_an_earlier_copy);
+	tcase_add_test(tests, many_young_modules);
 	tcase_add_test(tests, more_modules_than_the_limit);
 	suite_add_tcase(suite, tests);
 	return suite;

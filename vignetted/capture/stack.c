@@ -72,6 +72,7 @@ static enum copy_result wait_copy(struct vg_walker *walker, const struct vg_trac
 		if (vg_snapshot_read_stack(snapshot, task->tid, task->copy.bytes) != 0)
 			return COPY_CHANGED;
 		vg_snapshot_read_other_stack(snapshot, task->tid, task->copy.bytes);
+		vg_modules_copied(walker->modules);
 		if (!wait_unchanged(walker->tasks, task, wait)) {
 			++*discarded;
 			return COPY_CHANGED;

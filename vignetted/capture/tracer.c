@@ -255,6 +255,8 @@ static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_sna
 		rc = vg_snapshot_read_stack(snapshot, tid, stack_bytes);
 	if (rc == 0)
 		vg_snapshot_read_other_stack(snapshot, tid, stack_bytes);
+	if (snapshot->modules != NULL)
+		vg_modules_copied(snapshot->modules);
 	if (rc == -ESRCH)
 		return VG_CAPTURE_EXITED;
 	return rc == 0 ? VG_CAPTURE_TAKEN : VG_CAPTURE_FAILED;

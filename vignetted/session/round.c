@@ -442,6 +442,7 @@ void vg_round(struct vg_session *session, vg_recording_set due)
 	if (threads_round(session, false))
 		threads_round(session, true);
 	new_threads_round(session);
+	vg_timer_samples_round_end(session);
 	vg_recordings_limits_check(session, vg_now_ns());
 	session->round.count++;
 }

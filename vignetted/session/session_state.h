@@ -32,6 +32,7 @@ struct vg_session {
 	bool exited;                 /* the process has ended */
 	struct vg_mapping_records {  /* the kernel's records of mappings of code */
 		uint64_t since_ns;   /* CLOCK_MONOTONIC: all later mappings are recorded; 0: some may be missing */
+		bool is_due;         /* timers were opened or closed since since_ns was set */
 		uint64_t lost;       /* timers.lost at the latest fetch */
 	} mappings;
 	uint64_t timers_fetched_ns;  /* session time: all earlier timer samples have been fetched */

@@ -92,6 +92,11 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 	if (session->timers.rings == NULL)
 		return 0;
 	method_decide(&session->timers, task, now_ns, session->scheduler_tick_ns, &session->pace.load);
+	/* Without timers the thread may have mapped code since the latest fetch. */
+	if (task->timers.open != were_open) {
+		session->mappings.since_ns = 0;
+		session->mappings.is_due = true;
+	}
 	/* A timer that was just opened takes its first sample one period later: stop the thread at this tick. */
 	if (!were_open || !task->timers.open || task->timers.needs_stop || task->timers.silent ||
 	    session->round.all_now)
@@ -130,13 +135,16 @@ static bool all_have_timers(const struct vg_tasks *tasks, bool sleepers_idle)
 	return true;
 }
 
-/* Updates mappings.since_ns at the beginning of a fetch.  If a mark has changed, reads /proc/PID/maps before it sets
- * since_ns.  As long as no module has been unloaded, marks suffice as evidence, and since_ns stays 0. */
+/* Updates mappings.since_ns at the beginning of a fetch, and after a round that opened or closed timers.  If a mark has
+ * changed, reads /proc/PID/maps before it sets since_ns.  As long as no module can have been replaced, marks suffice as
+ * evidence, and since_ns stays 0. */
 static void mappings_update(struct vg_session *session)
 {
-	bool all = session->modules.ranges.past_total != 0 && session->timers.lost == session->mappings.lost &&
+	bool all = vg_modules_may_be_replaced(&session->modules, vg_now_ns()) &&
+		   session->timers.lost == session->mappings.lost &&
 		   all_have_timers(&session->tasks, session->activity.sleepers_idle);
 
+	session->mappings.is_due = false;
 	session->mappings.lost = session->timers.lost;
 	/* Also check the marks: a thread that was never found may have mapped something. */
 	if (all && session->mappings.since_ns != 0 && vg_modules_check(&session->modules))
@@ -147,6 +155,12 @@ static void mappings_update(struct vg_session *session)
 	if (!vg_modules_check(&session->modules))
 		vg_walker_maps_read(&session->walker);
 	session->mappings.since_ns = vg_now_ns();
+}
+
+void vg_timer_samples_round_end(struct vg_session *session)
+{
+	if (session->mappings.is_due)
+		mappings_update(session);
 }
 
 /* timers_lost: the current value of vg_timers.lost. */

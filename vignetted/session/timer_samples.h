@@ -27,4 +27,7 @@ void vg_timer_samples_fetch(struct vg_session *session);
 vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set due,
 					 uint64_t now_ns);
 
+/* Call it at the end of a round, in which timers may have been opened. */
+void vg_timer_samples_round_end(struct vg_session *session);
+
 #endif

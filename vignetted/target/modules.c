@@ -18,9 +18,9 @@
 #include "base/infile.h"
 #include "base/process_file.h"
 
-/* When module files have taken this CPU time, a reading of the maps reads no more of them.  Most modules have the needed
- * headers in memory: of the 60 libraries of clang++, the file of one is read, in 0.1 ms.  But a process of another user
- * can have thousands of mounts, and the list of mounts is read for each of its files. */
+/* When module files have taken this CPU time, a reading of the maps reads no more of them.  Most modules have the
+ * needed headers in memory: of the 60 libraries of clang++, the file of one is read, in 0.1 ms.  But a process of
+ * another user can have thousands of mounts, and the list of mounts is read for each of its files. */
 enum { FILES_CPU_NS = 20 * 1000 * 1000 };
 
 /* The most ranges whose links in /proc/PID/map_files one vg_modules_check() compares. */
@@ -29,13 +29,13 @@ enum { LINKS_MAX = 64 };
 /* The most searches through all modules in one round: a process can map files tens of thousands of times in a round. */
 enum { SEARCHES_MAX = 64 };
 
+/* A module is young for this time after it was first seen: another module that was not seen may have had its addresses
+ * in turn, as in a program that tries plugins.  So its mark is compared at each copy.  With more young modules than
+ * YOUNG_MAX that would take too long: one mark takes 0.35 us, and 16 marks 6 us of a stop of 20 to 30 us. */
+enum { YOUNG_NS = 1000 * 1000 * 1000, YOUNG_MAX = 16 };
+
 /* Each batch of marks after the first reduces memory->words_left by this.  A batch takes as long as that many words. */
 enum { BATCH_WORDS = 16384 };
-
-/* The longest time from a copy to the comparison of a mark, if several modules had the addresses in turn.  A helper
- * that got no CPU for longer may have missed that the module was unloaded, another one loaded, copied and unloaded, and
- * the first one loaded again.  A walk of 20,000 frames takes 2 ms. */
-enum { MARK_LATE_NS = 5 * 1000 * 1000 };
 
 static struct vg_process_module *module_of(const struct vg_modules *modules, uint32_t index)
 {
@@ -173,8 +173,8 @@ static uint64_t path_hash(const char *path, size_t length)
 	return memchr(path, '\\', length) == NULL ? vg_hash(&(struct vg_hash_key){ { 0 } }, path, length) | 1 : 0;
 }
 
-/* Reads the module's file, once, if the module's memory lacks headers.  One reading of the maps takes a limited time for
- * this.  The next reading continues. */
+/* Reads the module's file, once, if the module's memory lacks headers.  One reading of the maps takes a limited time
+ * for this.  The next reading continues. */
 static void module_file_read(struct vg_modules *modules, struct vg_process_module *module, const struct mapping *head)
 {
 	const struct module_file file = { head->start, head->device, head->inode, head->path };
@@ -364,6 +364,16 @@ int vg_modules_refresh(struct vg_modules *modules)
 
 /* ---- marks ---- */
 
+static bool is_young(const struct vg_code_range *range, uint64_t time_ns)
+{
+	return range->module != VG_NONE && time_ns - range->since_ns < YOUNG_NS;
+}
+
+bool vg_modules_may_be_replaced(const struct vg_modules *modules, uint64_t now_ns)
+{
+	return modules->ranges.past_total != 0 || now_ns - modules->ranges.latest_ns < YOUNG_NS;
+}
+
 /* Images whose marks are checked together. */
 struct marks {
 	const struct vg_image *images[VG_MARKS_MAX];
@@ -474,6 +484,45 @@ bool vg_modules_check(struct vg_modules *modules)
 	return marks_check(modules->memory->pid, &marks) && file_links_check(modules);
 }
 
+/* Whether another module may have had the addresses at the latest copy. */
+static bool is_in_doubt(const struct vg_modules *modules, const struct vg_code_range *range)
+{
+	return range->reused || (modules->young_are_checked && is_young(range, modules->copied_ns));
+}
+
+void vg_modules_copied(struct vg_modules *modules)
+{
+	const struct vg_ranges *ranges = &modules->ranges;
+	struct vg_process_module *checked[VG_MARKS_MAX];
+	const struct vg_code_range *at[VG_MARKS_MAX];
+	struct marks marks = { .count = 0 };
+	bool hold[VG_MARKS_MAX];
+	size_t young = 0;
+
+	modules->copies++;
+	modules->copied_ns = vg_now_ns();
+	if (!vg_modules_may_be_replaced(modules, modules->copied_ns))
+		return;
+	for (size_t i = 0; i < ranges->now.count; i++)
+		young += is_young(&ranges->now.items[i], modules->copied_ns);
+	modules->young_are_checked = young <= YOUNG_MAX;
+	for (size_t i = 0; i < ranges->now.count && marks.count < VG_MARKS_MAX; i++) {
+		const struct vg_code_range *range = &ranges->now.items[i];
+
+		if (range->module == VG_NONE || !is_in_doubt(modules, range))
+			continue;
+		at[marks.count] = range;
+		checked[marks.count] = module_of(modules, range->module);
+		marks.images[marks.count] = &checked[marks.count]->image;
+		marks.count++;
+	}
+	marks_check_each(modules->memory->pid, &marks, hold);
+	for (size_t i = 0; i < marks.count; i++) {
+		if (hold[i] && file_link_check(modules, checked[i], at[i]))
+			checked[i]->seen_at_copy = modules->copies;
+	}
+}
+
 /* Reads up to VG_MARKS_MAX marks that frames[at] and the frames after it need.  Returns `at` for the next call. */
 static size_t batch_check(struct vg_modules *modules, const struct vg_frame *frames, size_t count, size_t at)
 {
@@ -504,17 +553,15 @@ static size_t batch_check(struct vg_modules *modules, const struct vg_frame *fra
 	return at;
 }
 
-/* Whether the latest comparison of the mark proves that the module was loaded at modules->moment. */
+/* Whether comparisons of the mark prove that the module was loaded at modules->moment.  Where another module may have
+ * been, the comparison after the copy does not suffice: within less than a millisecond the other module can be unloaded
+ * and this one loaded. */
 static bool mark_proves(const struct vg_modules *modules, const struct vg_process_module *module, uint64_t address)
 {
-	const struct vg_code_range *range;
+	const struct vg_code_range *range = vg_ranges_now(&modules->ranges, address);
 
-	if (module->confirmed_ns <= modules->moment.time_ns)
-		return false;
-	if (module->confirmed_ns - modules->moment.time_ns <= MARK_LATE_NS)
-		return true;
-	range = vg_ranges_now(&modules->ranges, address);
-	return range == NULL || !range->reused;
+	return module->confirmed_ns > modules->moment.time_ns &&
+	       (range == NULL || !is_in_doubt(modules, range) || module->seen_at_copy == modules->copies);
 }
 
 static bool frame_confirmed(const struct vg_modules *modules, const struct vg_frame *frame)
@@ -620,7 +667,8 @@ const struct vg_code_range *vg_modules_find(const struct vg_modules *modules, ui
 
 	/* The current range began before the moment, so the address was in it at the moment. */
 	if (now != NULL && now->since_ns <= moment->time_ns)
-		return moment->evidence == VG_EVIDENCE_MARKS_LATE && now->reused ? NULL : now;
+		return moment->evidence == VG_EVIDENCE_MARKS_LATE &&
+		       (now->reused || is_young(now, moment->time_ns)) ? NULL : now;
 	if (moment->evidence == VG_EVIDENCE_RECORDS) {
 		past = vg_ranges_past(&modules->ranges, address, moment->time_ns);
 		if (past != NULL)

@@ -26,6 +26,7 @@ struct vg_process_module {
 	uint64_t confirmed_ns;       /* CLOCK_MONOTONIC when its mark was last seen; 0: never */
 	bool check_due;              /* its memory was read after confirmed_ns: rows from that memory may be kept only
 					if its mark is seen again */
+	uint64_t seen_at_copy;       /* value of vg_modules.copies when its mark was last seen by vg_modules_copied() */
 	uint64_t checked_call;       /* value of vg_modules.confirm_calls when its mark was last read */
 	bool file_done;              /* its file was read or is not needed */
 };
@@ -43,7 +44,8 @@ enum vg_evidence {
 	VG_EVIDENCE_MARKS,           /* the stack was copied just now: modules were known before the copy, marks are
 					checked after it */
 	VG_EVIDENCE_MARKS_LATE,      /* the stack was copied earlier: marks are the evidence here too, but an address
-					that belonged to several modules in turn counts as unknown */
+					that belonged to several modules in turn, or to one that was first seen less
+					than a second before the moment, counts as unknown */
 	VG_EVIDENCE_RECORDS,         /* the stack was copied earlier: the kernel has recorded all mappings of code
 					since */
 };
@@ -80,6 +82,8 @@ struct vg_modules {
 	struct vg_moment moment;     /* set by the caller: the time that vg_modules_find() is asked about */
 	uint64_t generation;         /* changes whenever modules were loaded or unloaded */
 	uint64_t confirm_calls;      /* calls of vg_modules_confirm() */
+	uint64_t copies, copied_ns;  /* calls of vg_modules_copied(), and CLOCK_MONOTONIC of the latest one */
+	bool young_are_checked;      /* it has also read the marks of modules that were first seen lately */
 	uint32_t searches_left;      /* how many more searches for the module of a mapping this round may make */
 	bool exited;                 /* the process had exited when its maps were last read */
 	size_t max;                  /* set by the caller: the most modules in the whole session; 0: VG_MODULES_MAX */
@@ -99,9 +103,17 @@ bool vg_modules_check(struct vg_modules *modules);
 
 /* Returns the number of frames, counted from the leaf, whose modules were certainly loaded at modules->moment.  Reads
  * the marks of the frames' modules only, and skips a mark that was already seen after modules->moment: reading a mark
- * touches a page of the process that is in no CPU cache.  Where several modules were loaded in turn, a mark proves
- * nothing if it is compared more than 5 ms after modules->moment. */
+ * touches a page of the process that is in no CPU cache.  Where another module may have been at the copy, the mark must
+ * also have been seen by vg_modules_copied(). */
 size_t vg_modules_confirm(struct vg_modules *modules, const struct vg_frame *frames, size_t count);
+
+/* Whether another module may have had the addresses of a module: one was replaced before, or one is new. */
+bool vg_modules_may_be_replaced(const struct vg_modules *modules, uint64_t now_ns);
+
+/* Call it after a stack was copied, while its thread certainly does not run: a module that a thread has on its stack is
+ * not unloaded.  Reads the marks of the modules whose addresses several modules have had, and of those that were first
+ * seen in the last second.  Mostly there are none. */
+void vg_modules_copied(struct vg_modules *modules);
 
 /* Call it after the module's memory was read, if results of the read are kept.  The next vg_modules_confirm() then
  * reads the module's mark again. */
@@ -127,8 +139,8 @@ const struct vg_code_range *vg_modules_find(const struct vg_modules *modules, ui
 bool vg_modules_is_code(const struct vg_modules *modules, uint64_t address);
 bool vg_modules_was_code(const struct vg_modules *modules, uint64_t address);
 
-/* Where reading upwards from `address` would reach a mapping of a file or of shared memory, as of the latest reading of the
- * maps.  UINT64_MAX: nowhere. */
+/* Where reading upwards from `address` would reach a mapping of a file or of shared memory, as of the latest reading of
+ * the maps.  UINT64_MAX: nowhere. */
 uint64_t vg_modules_fence(const struct vg_modules *modules, uint64_t address);
 
 /* The number of modules that have too many functions for an index of .eh_frame. */

@@ -89,7 +89,7 @@ void vg_ranges_end(struct vg_ranges *ranges, uint64_t read_ns)
 		while (at < ranges->previous.count && ranges->previous.items[at].end <= range->start)
 			at++;
 		if (!range_inherit(ranges, range, at))
-			range->since_ns = read_ns;
+			range->since_ns = ranges->latest_ns = read_ns;
 	}
 	for (size_t i = 0; i < ranges->previous.count; i++) {
 		if (!ranges->previous.items[i].found_again)
@@ -209,6 +209,8 @@ bool vg_ranges_map(struct vg_ranges *ranges, uint64_t start, uint64_t end, uint3
 	size_t first = vg_ranges_index(ranges, start), last = first;
 
 	past_shorten(ranges, start, end, module, time_ns);
+	if (ranges->latest_ns < time_ns)
+		ranges->latest_ns = time_ns;
 	for (; last < ranges->now.count && ranges->now.items[last].start < end; last++) {
 		uint64_t since_ns = ranges->now.items[last].since_ns;
 

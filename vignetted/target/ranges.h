@@ -32,6 +32,7 @@ struct vg_ranges {
 					times: working memory of vg_ranges_map(). */
 	struct vg_code_range past[VG_RANGES_PAST];
 	uint64_t past_total;         /* number of ranges ever put into `past` */
+	uint64_t latest_ns;          /* the latest since_ns of any range */
 };
 
 /* One reading of all ranges: begin, add each in order of address, end.  A range keeps its times if it has the same
