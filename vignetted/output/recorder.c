@@ -183,6 +183,18 @@ static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key
 			       key->found);
 }
 
+/* Writes a frame, if it is new, after what it names.  Sets *id to the stack that it ends. */
+static int frame_write(struct vg_recorder *recorder, struct vg_stack_key *key, uint64_t time_ns, uint32_t *id)
+{
+	int rc = 0;
+
+	if (key->found == VG_FOUND_IN_KERNEL)
+		rc = kernel_report(recorder, key, time_ns);
+	else if (key->module != VG_NONE)
+		rc = module_report(recorder, key->module, time_ns);
+	return rc != 0 ? rc : node_get(recorder, key, id);
+}
+
 int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
 		      uint64_t time_ns, uint32_t *stack)
 {
@@ -196,16 +208,11 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 		const struct vg_frame *frame = &walk->frames[i];
 		struct vg_stack_key key = { .address = frame->address, .parent = parent,
 					 .module = frame->module, .found = frame->found };
-		int rc = 0;
+		int rc;
 
-		if (frame->found == VG_FOUND_IN_KERNEL) {
-			rc = kernel_report(recorder, &key, time_ns);
-		} else if (key.module != VG_NONE) {
+		if (key.found != VG_FOUND_IN_KERNEL && key.module != VG_NONE)
 			key.address -= recorder->modules->items.items[key.module].image.base;
-			rc = module_report(recorder, key.module, time_ns);
-		}
-		if (rc == 0)
-			rc = node_get(recorder, &key, &parent);
+		rc = frame_write(recorder, &key, time_ns, &parent);
 		if (rc != 0)
 			return rc;
 	}
@@ -241,12 +248,7 @@ int vg_recorder_stack_again(struct vg_recorder *recorder, uint64_t time_ns, uint
 		struct vg_stack_key key = frames.items[--frames.count];
 
 		key.parent = parent;
-		if (key.found == VG_FOUND_IN_KERNEL)
-			rc = kernel_report(recorder, &key, time_ns);
-		else if (key.module != VG_NONE)
-			rc = module_report(recorder, key.module, time_ns);
-		if (rc == 0)
-			rc = node_get(recorder, &key, &parent);
+		rc = frame_write(recorder, &key, time_ns, &parent);
 	}
 	vg_array_free(&frames);
 	if (rc == 0)
