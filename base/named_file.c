@@ -58,8 +58,8 @@ static int begin_open(const char *path)
 	return open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Returns an O_PATH descriptor of the file itself, also if it is a link, or -1.  With O_DIRECTORY the kernel mounts what is
- * to be mounted there on first use (autofs); with O_PATH alone it does not. */
+/* Returns an O_PATH descriptor of the file itself, also if it is a link, or -1.  With O_DIRECTORY the kernel mounts what
+ * is to be mounted there on first use (autofs); with O_PATH alone it does not. */
 static int name_open(int directory, const char *name, bool is_last)
 {
 	const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
