@@ -290,13 +290,18 @@ static uint64_t stops_count(void)
 	return stops->value;
 }
 
-/* Returns the number of stops that may be in no interval. Each gave a sample, or was lost. */
+/* Returns the number of stops that may be in no interval. Each gave a sample, or a loss of a kind that has a stop.
+ * A tick that the helper skipped has no stop: there can be any number of them if the helper gets no CPU. */
 static uint64_t stops_uncounted(void)
 {
+	static const char *const with_stop[] = { "not_stopped", "forbidden", "unreadable", "no_memory" };
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < recorded.profile.lost.count; i++)
-		count += recorded.profile.lost.items[i].value;
+	for (size_t i = 0; i < sizeof with_stop / sizeof *with_stop; i++) {
+		const struct vg_count *lost = vg_profile_count(&recorded.profile, &recorded.profile.lost, with_stop[i]);
+
+		count += lost != NULL ? lost->value : 0;
+	}
 	for (size_t i = 0; i < recorded.profile.samples.count; i++)
 		count += recorded.profile.samples.items[i].interval == 0;
 	return count;
