@@ -4,10 +4,8 @@ profile_libs = profile/libprofile.a base/libbase.a $(MSGPACK_LIBS) $(ZLIB_LIBS)
 profile_libprofile_a_SOURCES = \
 	profile/chunk.c profile/chunk.h \
 	profile/cursor.c profile/cursor.h \
-	profile/damage.c profile/damage.h \
 	profile/merge.c profile/merge.h \
 	profile/model.c profile/model.h \
-	profile/profile_symbols.c profile/profile_symbols.h \
 	profile/reader.c profile/reader.h \
 	profile/reading.c profile/reading.h \
 	profile/reading_fields.c profile/reading_fields.h \

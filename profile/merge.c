@@ -7,9 +7,6 @@
 #include <string.h>
 
 #include "base/sum.h"
-#include "profile/damage.h"
-#include "profile/profile_symbols.h"
-#include "profile/reading_fields.h"
 
 /* The profile that is being added.  The arrays map its indices to
  * those of the merged profile. */
@@ -355,7 +352,7 @@ static int end_add(const struct part *part)
 	if (part->process == 0 || end == VG_NONE)
 		to->end_reason = end;
 	else if (to->end_reason != VG_NONE && to->end_reason != end)
-		return vg_field_intern(to, "several reasons", strlen("several reasons"), &to->end_reason);
+		return vg_profile_add_string(to, "several reasons", strlen("several reasons"), &to->end_reason);
 	return 0;
 }
 
@@ -403,7 +400,7 @@ static int damage_add(const struct part *part)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < from->damage.count; i++)
-		rc = vg_damage_add(to, &from->damage.items[i]);
+		rc = vg_profile_add_damage(to, &from->damage.items[i]);
 	to->damaged_bytes = bytes;   /* includes damage that is not listed */
 	return rc;
 }
@@ -434,16 +431,6 @@ static bool fits(const struct vg_profile *a, const struct vg_profile *b)
 	       a->samples.count + b->samples.count < VG_NONE && a->modules.count + b->modules.count < VG_NONE &&
 	       a->functions.count + b->functions.count < VG_NONE &&
 	       a->symbol_lines.count + b->symbol_lines.count < VG_NONE;
-}
-
-static int texts_begin(struct vg_profile *to)
-{
-	struct vg_header *header = &to->header;
-	int rc = to->strings.count == 0 ? vg_field_intern(to, "", 0, &header->writer) : 0;
-
-	if (to->processes.count == 0)
-		header->mode_name = header->arch = header->program = header->writer;
-	return rc;
 }
 
 static int process_add(const struct part *part)
@@ -500,7 +487,7 @@ int vg_merge_add(struct vg_merge *merge, const struct vg_profile *from, const ch
 {
 	struct vg_profile *to = merge->profile;
 	struct part part = { .merge = merge, .from = from, .to = to };
-	int rc = texts_begin(to);
+	int rc = to->strings.count == 0 ? vg_profile_begin(to) : 0;
 
 	if (rc == 0 && !fits(to, from))
 		return vg_err_set(err, -EFBIG, "%s: too large together with the profiles before it", path);
@@ -523,7 +510,7 @@ int vg_merge_add(struct vg_merge *merge, const struct vg_profile *from, const ch
 int vg_merge_rename(struct vg_profile *part, const char *name)
 {
 	uint32_t string;
-	int rc = vg_field_intern(part, name, strlen(name), &string);
+	int rc = vg_profile_add_string(part, name, strlen(name), &string);
 
 	if (rc == 0)
 		part->processes.items[0].name = part->header.program = string;
@@ -608,7 +595,7 @@ int vg_merge_finish(struct vg_merge *merge)
 		if (profile->processes.items[i].name == program)
 			continue;
 		snprintf(name, sizeof name, "%s and others", vg_profile_text(profile, program));
-		return vg_field_intern(profile, name, strlen(name), &profile->header.program);
+		return vg_profile_add_string(profile, name, strlen(name), &profile->header.program);
 	}
 	return 0;
 }

@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "base/sorted.h"
+#include "base/sum.h"
+#include "base/utf8.h"
+
+enum { DAMAGE_LISTED_MAX = 1000 };
 
 void vg_profile_free(struct vg_profile *profile)
 {
@@ -108,4 +112,68 @@ const char *vg_walk_end_name(enum vg_walk_end end)
 	case VG_WALK_END_COUNT: break;
 	}
 	return "unknown";
+}
+
+int vg_profile_begin(struct vg_profile *profile)
+{
+	struct vg_header *header = &profile->header;
+	int rc = vg_profile_add_string(profile, "", 0, &header->writer);
+
+	header->arch = header->program = header->mode_name = header->writer;
+	profile->end_reason = VG_NONE;
+	return rc;
+}
+
+/* Replaces control characters here, so that no view can contain them: people print even JSON in terminals. */
+int vg_profile_add_string(struct vg_profile *profile, const char *text, size_t length, uint32_t *string)
+{
+	char clean[VG_NAME_MAX_BYTES + 1];
+
+	if (length > VG_NAME_MAX_BYTES)
+		length = VG_NAME_MAX_BYTES;
+	memcpy(clean, text, length);
+	vg_utf8_make_printable(clean, length);
+	clean[length] = '\0';
+	return vg_intern_string(&profile->strings, clean, string) < 0 ? -ENOMEM : 0;
+}
+
+int vg_profile_add_damage(struct vg_profile *profile, const struct vg_damage *damage)
+{
+	/* A gap record of a hostile file can contain any number. */
+	profile->damaged_bytes = vg_sum(profile->damaged_bytes, damage->bytes);
+	return profile->damage.count < DAMAGE_LISTED_MAX ? vg_array_push(&profile->damage, damage) : 0;
+}
+
+int vg_profile_add_function(struct vg_profile *profile, const char *name, const char *file, uint32_t module,
+			    uint32_t *function)
+{
+	struct vg_function added = { .id = (uint32_t)profile->functions.count, .file = VG_NONE, .module = module };
+	int rc = vg_profile_add_string(profile, name, strlen(name), &added.name);
+
+	if (rc == 0 && file != NULL)
+		rc = vg_profile_add_string(profile, file, strlen(file), &added.file);
+	*function = added.id;
+	return rc != 0 ? rc : vg_array_push(&profile->functions, &added);
+}
+
+int vg_profile_add_symbol(struct vg_profile *profile, uint32_t module, uint64_t address,
+			  const struct vg_symbol_line *lines, size_t count)
+{
+	struct vg_symbol_key key = { address, module, 0 };
+	struct vg_symbol symbol = { (uint32_t)profile->symbol_lines.count, (uint32_t)count };
+	uint32_t index;
+	int rc = vg_array_reserve(&profile->symbol_lines, count);
+
+	if (rc == 0)
+		rc = vg_array_reserve(&profile->symbols, 1);
+	if (rc == 0)
+		rc = vg_intern(&profile->symbol_keys, &key, sizeof key, &index);
+	if (rc <= 0)
+		return rc;
+	/* memcpy(3) may not get a null pointer, not even with a count of 0. */
+	if (count > 0)
+		memcpy(profile->symbol_lines.items + profile->symbol_lines.count, lines, count * sizeof *lines);
+	profile->symbol_lines.count += count;
+	profile->symbols.items[profile->symbols.count++] = symbol;
+	return 0;
 }

@@ -12,8 +12,8 @@
 #include "profile/record.h"
 
 /*
- * A profile in memory, independent of the views.  vg_profile_read() (reader.h) fills the profile, profile_symbols.h
- * adds symbols to it, and vg_profile_free() frees it.  A view may shorten its stacks
+ * A profile in memory, independent of the views.  vg_profile_read() (reader.h) fills the profile, and
+ * vg_profile_free() frees it.  Symbols may be added to it, and a view may shorten its stacks
  * (vgtool/analysis/instruction_frames.h).  Nothing else changes the profile.  Example:
  *
  *     struct vg_profile profile = { 0 };
@@ -247,5 +247,32 @@ uint32_t vg_profile_jit_name(const struct vg_profile *profile, const struct vg_s
 
 /* "complete", "stack truncated", ...: for messages and JSON. */
 const char *vg_walk_end_name(enum vg_walk_end end);
+
+/* ---- what adds to a profile: each function returns 0 or -ENOMEM ---- */
+
+/* For a zeroed profile: each text of the header is "", and there is no end reason. */
+int vg_profile_begin(struct vg_profile *profile);
+
+/* Adds text to `strings`, as UTF-8 without control characters, truncated to VG_NAME_MAX_BYTES. */
+int vg_profile_add_string(struct vg_profile *profile, const char *text, size_t length, uint32_t *string);
+
+/* Adds damage to `damaged_bytes` and, up to 1000 items, to `damage`. */
+int vg_profile_add_damage(struct vg_profile *profile, const struct vg_damage *damage);
+
+/*
+ * With these functions the profile is the same as if its file had the FUNCTION and SYMBOL records of vgp(5).  Modules
+ * and functions are indices.
+ *
+ *	vg_profile_add_function(&profile, "work", "work.c", module, &line.function);
+ *	vg_profile_add_symbol(&profile, module, 0x1234, &line, 1);
+ */
+
+/* Copies the texts; file: NULL: unknown.  Sets *function. */
+int vg_profile_add_function(struct vg_profile *profile, const char *name, const char *file, uint32_t module,
+			    uint32_t *function);
+
+/* Adds the functions at an address, innermost first.  Ignores an address that has symbols already. */
+int vg_profile_add_symbol(struct vg_profile *profile, uint32_t module, uint64_t address,
+			  const struct vg_symbol_line *lines, size_t count);
 
 #endif

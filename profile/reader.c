@@ -5,9 +5,7 @@
 #include <inttypes.h>
 
 #include "base/sorted.h"
-#include "profile/damage.h"
 #include "profile/reading.h"
-#include "profile/reading_fields.h"
 
 /* The latest start time, in the year 2242.  A later one comes from a hostile header, and counts as unknown.  This time
  * plus the longest duration, VG_TIME_MAX_US, fits in 64 bits in nanoseconds. */
@@ -66,7 +64,7 @@ static int gap_note(struct vg_reader *reader, const struct vg_chunk *chunk, uint
 	if (!chunk->gap)
 		return 0;
 	reader->segment_begins = true;
-	return damage_end == chunk->offset ? 0 : vg_damage_add(reader->profile, &missing);
+	return damage_end == chunk->offset ? 0 : vg_profile_add_damage(reader->profile, &missing);
 }
 
 int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
@@ -90,7 +88,7 @@ int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
 		if (rc == -EBADMSG) {
 			damage.offset = (uint64_t)(start - reader->bytes);
 			damage.bytes = (uint64_t)(chunk->payload.at - start);
-			rc = vg_damage_add(reader->profile, &damage);
+			rc = vg_profile_add_damage(reader->profile, &damage);
 		}
 		if (rc != 0)
 			return rc;
@@ -118,7 +116,7 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 			break;
 		case VG_CHUNK_DAMAGED:
 			damage_end = damage.offset + damage.bytes;
-			rc = vg_damage_add(reader->profile, &damage);
+			rc = vg_profile_add_damage(reader->profile, &damage);
 			break;
 		}
 		if (rc != 0)
@@ -135,13 +133,8 @@ int vg_profile_format_error(const struct vg_infile *file, const char *problem, s
 
 int vg_reader_begin(struct vg_reader *reader, struct vg_profile *profile)
 {
-	struct vg_header *header = &profile->header;
-	int rc = vg_field_intern(profile, "", 0, &header->writer);
-
 	*reader = (struct vg_reader){ .profile = profile };
-	profile->end_reason = VG_NONE;
-	header->arch = header->program = header->mode_name = header->writer;
-	return rc;
+	return vg_profile_begin(profile);
 }
 
 static int process_add(struct vg_profile *profile)

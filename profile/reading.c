@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "profile/damage.h"
-#include "profile/profile_symbols.h"
 #include "profile/reading_fields.h"
 
 /* ---- the session ---- */
@@ -23,9 +21,9 @@ static int header_counters(struct vg_reader *reader, struct vg_record_view *reco
 		const char *comma = memchr(text + at, ',', length - at);
 		size_t end = comma != NULL ? (size_t)(comma - text) : length;
 
-		rc = vg_field_intern(reader->profile, text + at,
-				   end - at < VG_LABEL_MAX_BYTES ? end - at : VG_LABEL_MAX_BYTES,
-				   &header->counters[header->counter_count]);
+		rc = vg_profile_add_string(reader->profile, text + at,
+					   end - at < VG_LABEL_MAX_BYTES ? end - at : VG_LABEL_MAX_BYTES,
+					   &header->counters[header->counter_count]);
 		header->counter_count += rc == 0;
 		at = end + 1;
 	}
@@ -139,7 +137,7 @@ int vg_on_gap(struct vg_reader *reader, struct vg_record_view *record)
 	if (vg_cursor_uint(&record->cursor, &damage.bytes) != 0)
 		return -EBADMSG;
 	reader->segment_begins = true;
-	return vg_damage_add(reader->profile, &damage);
+	return vg_profile_add_damage(reader->profile, &damage);
 }
 
 int vg_on_end(struct vg_reader *reader, struct vg_record_view *record)
@@ -162,7 +160,7 @@ static int module_index(struct vg_reader *reader, uint32_t id, uint32_t *index)
 
 	if (rc <= 0)
 		return rc;
-	rc = vg_field_intern(profile, "?", 1, &module.name);
+	rc = vg_profile_add_string(profile, "?", 1, &module.name);
 	return rc != 0 ? rc : vg_array_push(&profile->modules, &module);
 }
 
@@ -188,7 +186,7 @@ static int thread_index(struct vg_reader *reader, uint32_t id, uint32_t *index)
 
 	if (rc <= 0)
 		return rc;
-	rc = vg_field_intern(profile, "?", 1, &thread.name);
+	rc = vg_profile_add_string(profile, "?", 1, &thread.name);
 	return rc != 0 ? rc : vg_array_push(&profile->threads, &thread);
 }
 
@@ -456,7 +454,7 @@ static int label_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 
 	if (rc <= 0)
 		return rc;
-	rc = vg_field_intern(profile, "?", 1, &text);
+	rc = vg_profile_add_string(profile, "?", 1, &text);
 	return rc != 0 ? rc : vg_array_push(&profile->labels, &text);
 }
 
@@ -484,8 +482,8 @@ int vg_on_label(struct vg_reader *reader, struct vg_record_view *record)
 
 	if (vg_field_u32(record, &id) != 0 || vg_cursor_str(&record->cursor, &text, &length) != 0)
 		return -EBADMSG;
-	rc = vg_field_intern(reader->profile, text,
-			   length < VG_LABEL_MAX_BYTES ? length : VG_LABEL_MAX_BYTES, &string);
+	rc = vg_profile_add_string(reader->profile, text, length < VG_LABEL_MAX_BYTES ? length : VG_LABEL_MAX_BYTES,
+				   &string);
 	if (rc == 0)
 		rc = label_get(reader, id, &index);
 	if (rc == 0)
@@ -555,8 +553,8 @@ static int counters_name(struct vg_profile *profile, uint32_t count)
 
 	for (; rc == 0 && header->counter_count < count; header->counter_count++) {
 		name[sizeof name - 2] = (char)('1' + header->counter_count);
-		rc = vg_field_intern(profile, name, sizeof name - 1,
-				   &header->counters[header->counter_count]);
+		rc = vg_profile_add_string(profile, name, sizeof name - 1,
+					   &header->counters[header->counter_count]);
 	}
 	return rc;
 }
@@ -600,7 +598,7 @@ static int function_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 
 	if (rc <= 0)
 		return rc;
-	rc = vg_field_intern(profile, "?", 1, &function.name);
+	rc = vg_profile_add_string(profile, "?", 1, &function.name);
 	return rc != 0 ? rc : vg_array_push(&profile->functions, &function);
 }
 

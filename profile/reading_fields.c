@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/utf8.h"
-
 int vg_field_time_ns(struct vg_record_view *record, uint64_t *time_ns)
 {
 	uint64_t us;
@@ -26,26 +24,13 @@ int vg_field_u32(struct vg_record_view *record, uint32_t *value)
 	return 0;
 }
 
-/* Replaces control characters here, so that no view can contain them: people print even JSON in terminals. */
-int vg_field_intern(struct vg_profile *profile, const char *text, size_t length, uint32_t *string)
-{
-	char clean[VG_NAME_MAX_BYTES + 1];
-
-	if (length > VG_NAME_MAX_BYTES)
-		length = VG_NAME_MAX_BYTES;
-	memcpy(clean, text, length);
-	vg_utf8_make_printable(clean, length);
-	clean[length] = '\0';
-	return vg_intern_string(&profile->strings, clean, string) < 0 ? -ENOMEM : 0;
-}
-
 int vg_field_text(struct vg_profile *profile, struct vg_record_view *record, uint32_t *string)
 {
 	const char *text;
 	size_t length;
 	int rc = vg_cursor_str(&record->cursor, &text, &length);
 
-	return rc != 0 ? rc : vg_field_intern(profile, text, length, string);
+	return rc != 0 ? rc : vg_profile_add_string(profile, text, length, string);
 }
 
 int vg_field_file_name(struct vg_profile *profile, struct vg_record_view *record, uint32_t *string)
@@ -61,7 +46,7 @@ int vg_field_file_name(struct vg_profile *profile, struct vg_record_view *record
 		length -= (size_t)(slash + 1 - text);
 		text = slash + 1;
 	}
-	return vg_field_intern(profile, text, length, string);
+	return vg_profile_add_string(profile, text, length, string);
 }
 
 int vg_field_optional_text(struct vg_profile *profile, struct vg_record_view *record, uint32_t *string)

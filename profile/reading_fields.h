@@ -19,8 +19,4 @@ int vg_field_optional_text(struct vg_profile *profile, struct vg_record_view *re
 			   uint32_t *string);
 int vg_field_optional_id(struct vg_record_view *record, uint32_t *id);
 
-/* Adds text to profile->strings, as UTF-8 without control characters, truncated to VG_NAME_MAX_BYTES.  Returns 0 or
- * -ENOMEM. */
-int vg_field_intern(struct vg_profile *profile, const char *text, size_t length, uint32_t *string);
-
 #endif

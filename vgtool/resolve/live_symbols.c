@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "profile/profile_symbols.h"
 
 /* 1 s of CPU time for a module whose symbols are not kept allows the next reading after 200 s. */
 enum { READ_AGAIN_FACTOR = 200 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* vg_resolve_into(): symbolizes a profile in memory. */
-#include "profile/profile_symbols.h"
 #include "vgtool/resolve/resolve_emit.h"
 
 /* functions_before is the number of functions that the profile had before vg_resolve_into() added any.  An unresolved
