@@ -8,7 +8,6 @@ profile_libprofile_a_SOURCES = \
 	profile/model.c profile/model.h \
 	profile/reader.c profile/reader.h \
 	profile/reading.c profile/reading.h \
-	profile/reading_fields.c profile/reading_fields.h \
 	profile/record.h \
 	profile/stream.c profile/stream.h \
 	profile/writer.c profile/writer.h

@@ -8,64 +8,8 @@
 #include "profile/reading.h"
 
 /* The latest start time, in the year 2242.  A later one comes from a hostile header, and counts as unknown.  This time
- * plus the longest duration, VG_TIME_MAX_US, fits in 64 bits in nanoseconds. */
+ * plus the longest duration, TIME_MAX_US of reading.c, fits in 64 bits in nanoseconds. */
 static const uint64_t START_MAX_S = UINT64_C(1) << 33;
-
-/* By kind: the function that reads the record, and the number of fields that this version knows.  PAUSES and RATE are
- * not in the model.  Kinds of later versions and their further fields are skipped and counted. */
-static const struct {
-	int (*read)(struct vg_reader *, struct vg_record_view *);
-	uint32_t fields;
-} kinds[] = {
-	[VG_RECORD_HEADER] = { vg_on_header, 1 },
-	[VG_RECORD_TIME] = { vg_on_time, 1 },
-	[VG_RECORD_MODULE] = { vg_on_module, 6 },
-	[VG_RECORD_MODULE_UNLOAD] = { vg_on_module_unload, 2 },
-	[VG_RECORD_THREAD] = { vg_on_thread, 4 },
-	[VG_RECORD_THREAD_NAME] = { vg_on_thread_name, 3 },
-	[VG_RECORD_THREAD_END] = { vg_on_thread_end, 2 },
-	[VG_RECORD_STACK] = { vg_on_stack, 5 },
-	[VG_RECORD_SAMPLE] = { vg_on_sample, 7 },
-	[VG_RECORD_LOST] = { vg_on_lost, 1 },
-	[VG_RECORD_STATS] = { vg_on_stats, 1 },
-	[VG_RECORD_GAP] = { vg_on_gap, 1 },
-	[VG_RECORD_END] = { vg_on_end, 3 },
-	[VG_RECORD_FUNCTION] = { vg_on_function, 4 },
-	[VG_RECORD_SYMBOL] = { vg_on_symbol, 3 },
-	[VG_RECORD_UNRESOLVED] = { vg_on_unresolved, 1 },
-	[VG_RECORD_PAUSES] = { NULL, 1 },
-	[VG_RECORD_RATE] = { NULL, 2 },
-	[VG_RECORD_JIT_CODE] = { vg_on_jit_code, 3 },
-	[VG_RECORD_LABEL] = { vg_on_label, 2 },
-	[VG_RECORD_EVENT] = { vg_on_event, 8 },
-	[VG_RECORD_PERF_COUNTERS] = { vg_on_perf_counters, 3 },
-	[VG_RECORD_KERNEL_SYMBOL] = { vg_on_kernel_symbol, 3 },
-};
-
-static int record_read(struct vg_reader *reader, struct vg_record_view *record)
-{
-	struct vg_profile *profile = reader->profile;
-
-	if (record->kind >= sizeof kinds / sizeof *kinds) {
-		profile->unknown_records++;
-		return 0;
-	}
-	if (record->fields > kinds[record->kind].fields)
-		profile->unknown_fields += record->fields - kinds[record->kind].fields;
-	return kinds[record->kind].read != NULL ? kinds[record->kind].read(reader, record) : 0;
-}
-
-/* If chunks are missing before this chunk, adds an item with 0 damaged bytes to the damage.  Adds nothing if damage
- * ends where this chunk begins: that damage explains the missing chunks. */
-static int gap_note(struct vg_reader *reader, const struct vg_chunk *chunk, uint64_t damage_end)
-{
-	struct vg_damage missing = { .offset = chunk->offset, .problem = "chunks are missing before this offset" };
-
-	if (!chunk->gap)
-		return 0;
-	reader->segment_begins = true;
-	return damage_end == chunk->offset ? 0 : vg_profile_add_damage(reader->profile, &missing);
-}
 
 int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
 {
@@ -73,8 +17,9 @@ int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
 	struct vg_record_view record;
 	int rc;
 
+	reader->segment_begins = reader->segment_begins || chunk->gap;
 	reader->chunk_begins = true;
-	reader->event_ns = (int64_t)reader->now_us * 1000;
+	reader->event_ns = reader->now_us * 1000;
 	for (;;) {
 		const unsigned char *start = chunk->payload.at;
 
@@ -82,7 +27,7 @@ int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
 		if (rc == 0)
 			return 0;
 		if (rc > 0)
-			rc = record_read(reader, &record);
+			rc = vg_reader_record(reader, &record);
 		else
 			chunk->payload.at = chunk->payload.end;
 		if (rc == -EBADMSG) {
@@ -98,7 +43,7 @@ int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
 static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, uint64_t *good)
 {
 	struct vg_chunks chunks = { .bytes = file->bytes, .length = file->length };
-	struct vg_damage damage = { .bytes = 0 };
+	struct vg_damage damage = { .bytes = 0 }, missing = { .problem = "chunks are missing before this offset" };
 	uint64_t damage_end = UINT64_MAX;
 	struct vg_chunk chunk;
 
@@ -110,7 +55,10 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 			return 0;
 		case VG_CHUNK_GOOD:
 			++*good;
-			rc = gap_note(reader, &chunk, damage_end);
+			/* If damage ends where this chunk begins, it explains the missing chunks. */
+			missing.offset = chunk.offset;
+			if (chunk.gap && damage_end != chunk.offset)
+				rc = vg_profile_add_damage(reader->profile, &missing);
 			if (rc == 0)
 				rc = vg_reader_chunk(reader, &chunk);
 			break;
@@ -129,12 +77,6 @@ int vg_profile_format_error(const struct vg_infile *file, const char *problem, s
 	if (file->length == 0)
 		return vg_err_set(err, -EBADMSG, "%s: the file is empty, not a profile", file->path);
 	return vg_err_set(err, -EBADMSG, "%s: not a profile (offset 0: %s)", file->path, problem);
-}
-
-int vg_reader_begin(struct vg_reader *reader, struct vg_profile *profile)
-{
-	*reader = (struct vg_reader){ .profile = profile };
-	return vg_profile_begin(profile);
 }
 
 static int process_add(struct vg_profile *profile)
@@ -156,11 +98,10 @@ static int process_add(struct vg_profile *profile)
 
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err)
 {
-	struct vg_reader reader;
+	struct vg_reader reader = { .profile = profile, .bytes = file->bytes };
 	uint64_t good = 0;
-	int rc = vg_reader_begin(&reader, profile);
+	int rc = vg_profile_begin(profile);
 
-	reader.bytes = file->bytes;
 	profile->file_bytes = file->length;
 	if (rc == 0)
 		rc = chunks_read(&reader, file, &good);

@@ -4,7 +4,86 @@
 #include <errno.h>
 #include <string.h>
 
-#include "profile/reading_fields.h"
+/* The latest time in a profile: 285 years.  The limit keeps sums of times in nanoseconds from overflowing. */
+static const uint64_t TIME_MAX_US = UINT64_C(1) << 53;
+
+/* ---- fields: each function takes one off the record, and returns 0, -EBADMSG or -ENOMEM ---- */
+
+static int field_time_ns(struct vg_record_view *record, uint64_t *time_ns)
+{
+	uint64_t us;
+
+	if (vg_cursor_uint(&record->cursor, &us) != 0 || us > TIME_MAX_US)
+		return -EBADMSG;
+	*time_ns = us * 1000;
+	return 0;
+}
+
+/* A time that counts from an earlier one.  The difference can be negative, because the samples and the events of
+ * different threads may be out of order. */
+static int field_since(struct vg_record_view *record, uint64_t before, uint64_t most, uint64_t *time)
+{
+	int64_t since;
+
+	if (vg_cursor_int(&record->cursor, &since) != 0 || __builtin_add_overflow(before, since, time) || *time > most)
+		return -EBADMSG;
+	return 0;
+}
+
+static int field_u32(struct vg_record_view *record, uint32_t *value)
+{
+	uint64_t wide;
+
+	if (vg_cursor_uint(&record->cursor, &wide) != 0 || wide >= VG_NONE)
+		return -EBADMSG;
+	*value = (uint32_t)wide;
+	return 0;
+}
+
+static int field_text(struct vg_profile *profile, struct vg_record_view *record, uint32_t *string)
+{
+	const char *text;
+	size_t length;
+	int rc = vg_cursor_str(&record->cursor, &text, &length);
+
+	return rc != 0 ? rc : vg_profile_add_string(profile, text, length, string);
+}
+
+/* Without directories: viewers open the files that some formats name. */
+static int field_file_name(struct vg_profile *profile, struct vg_record_view *record, uint32_t *string)
+{
+	const char *text, *slash;
+	size_t length;
+	int rc = vg_cursor_str(&record->cursor, &text, &length);
+
+	if (rc != 0)
+		return rc;
+	slash = memrchr(text, '/', length);
+	if (slash != NULL) {
+		length -= (size_t)(slash + 1 - text);
+		text = slash + 1;
+	}
+	return vg_profile_add_string(profile, text, length, string);
+}
+
+/* If the next field is nil, takes it off the record and returns true. */
+static bool field_is_nil(struct vg_record_view *record)
+{
+	struct vg_cursor ahead = record->cursor;
+	struct vg_item item;
+
+	if (vg_cursor_next(&ahead, &item) != 0 || item.token != VG_TOKEN_NIL)
+		return false;
+	record->cursor = ahead;
+	return true;
+}
+
+/* An id; for nil, VG_NONE. */
+static int field_optional_id(struct vg_record_view *record, uint32_t *id)
+{
+	*id = VG_NONE;
+	return field_is_nil(record) ? 0 : field_u32(record, id);
+}
 
 /* ---- the session ---- */
 
@@ -54,14 +133,14 @@ static int header_field(struct vg_reader *reader, struct vg_record_view *record,
 		if (fields[i].number != NULL)
 			return vg_cursor_uint(&record->cursor, fields[i].number);
 		if (fields[i].number32 != NULL)
-			return vg_field_u32(record, fields[i].number32);
-		return vg_field_text(reader->profile, record, fields[i].text);
+			return field_u32(record, fields[i].number32);
+		return field_text(reader->profile, record, fields[i].text);
 	}
 	reader->profile->unknown_fields++;
 	return vg_cursor_skip(&record->cursor);
 }
 
-int vg_on_header(struct vg_reader *reader, struct vg_record_view *record)
+static int on_header(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_header *header = &reader->profile->header;
 	uint32_t count;
@@ -81,16 +160,16 @@ int vg_on_header(struct vg_reader *reader, struct vg_record_view *record)
 	return rc;
 }
 
-int vg_on_time(struct vg_reader *reader, struct vg_record_view *record)
+static int on_time(struct vg_reader *reader, struct vg_record_view *record)
 {
 	uint64_t time_ns;
-	int rc = vg_field_time_ns(record, &time_ns);
+	int rc = field_time_ns(record, &time_ns);
 
 	if (rc != 0)
 		return rc;
 	reader->now_us = time_ns / 1000;
 	if (reader->chunk_begins)
-		reader->event_ns = (int64_t)time_ns;
+		reader->event_ns = time_ns;
 	reader->chunk_begins = false;
 	if (reader->segment_begins) {
 		reader->segment_begins = false;
@@ -100,9 +179,11 @@ int vg_on_time(struct vg_reader *reader, struct vg_record_view *record)
 	return 0;
 }
 
-/* Replaces the counts of an earlier record of the same kind: only the last record is valid. */
-static int read_counts(struct vg_reader *reader, struct vg_record_view *record, struct vg_counts *counts)
+/* LOST or STATS.  Replaces the counts of an earlier record of the same kind: only the last record is valid. */
+static int on_counts(struct vg_reader *reader, struct vg_record_view *record)
 {
+	struct vg_profile *profile = reader->profile;
+	struct vg_counts *counts = record->kind == VG_RECORD_LOST ? &profile->lost : &profile->stats;
 	uint32_t count;
 	int rc = vg_cursor_map(&record->cursor, &count);
 
@@ -110,7 +191,7 @@ static int read_counts(struct vg_reader *reader, struct vg_record_view *record, 
 	for (; rc == 0 && count > 0; count--) {
 		struct vg_count one;
 
-		rc = vg_field_text(reader->profile, record, &one.name);
+		rc = field_text(profile, record, &one.name);
 		if (rc == 0)
 			rc = vg_cursor_uint(&record->cursor, &one.value);
 		if (rc == 0)
@@ -119,17 +200,7 @@ static int read_counts(struct vg_reader *reader, struct vg_record_view *record, 
 	return rc;
 }
 
-int vg_on_lost(struct vg_reader *reader, struct vg_record_view *record)
-{
-	return read_counts(reader, record, &reader->profile->lost);
-}
-
-int vg_on_stats(struct vg_reader *reader, struct vg_record_view *record)
-{
-	return read_counts(reader, record, &reader->profile->stats);
-}
-
-int vg_on_gap(struct vg_reader *reader, struct vg_record_view *record)
+static int on_gap(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_damage damage = { .problem = "damaged chunks were left out when this profile was copied",
 				    .offset = (uint64_t)(record->bytes - reader->bytes) };
@@ -140,12 +211,12 @@ int vg_on_gap(struct vg_reader *reader, struct vg_record_view *record)
 	return vg_profile_add_damage(reader->profile, &damage);
 }
 
-int vg_on_end(struct vg_reader *reader, struct vg_record_view *record)
+static int on_end(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
-	int rc = vg_field_text(reader->profile, record, &profile->end_reason);
+	int rc = field_text(reader->profile, record, &profile->end_reason);
 
-	return rc != 0 ? rc : vg_field_time_ns(record, &profile->duration_ns);
+	return rc != 0 ? rc : field_time_ns(record, &profile->duration_ns);
 }
 
 /* ---- modules ---- */
@@ -169,7 +240,7 @@ static int module_index(struct vg_reader *reader, uint32_t id, uint32_t *index)
 static int module_field(struct vg_reader *reader, struct vg_record_view *record, uint32_t *index)
 {
 	uint32_t id;
-	int rc = vg_field_optional_id(record, &id);
+	int rc = field_optional_id(record, &id);
 
 	*index = VG_NONE;
 	return rc != 0 || id == VG_NONE ? rc : module_index(reader, id, index);
@@ -190,7 +261,7 @@ static int thread_index(struct vg_reader *reader, uint32_t id, uint32_t *index)
 	return rc != 0 ? rc : vg_array_push(&profile->threads, &thread);
 }
 
-int vg_on_module(struct vg_reader *reader, struct vg_record_view *record)
+static int on_module(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_module module = { .unload_ns = UINT64_MAX };
 	const unsigned char *build_id;
@@ -198,9 +269,9 @@ int vg_on_module(struct vg_reader *reader, struct vg_record_view *record)
 	uint32_t index;
 	int rc;
 
-	if (vg_field_u32(record, &module.id) != 0 || vg_field_time_ns(record, &module.load_ns) != 0)
+	if (field_u32(record, &module.id) != 0 || field_time_ns(record, &module.load_ns) != 0)
 		return -EBADMSG;
-	rc = vg_field_file_name(reader->profile, record, &module.name);
+	rc = field_file_name(reader->profile, record, &module.name);
 	if (rc != 0 || vg_cursor_bin(&record->cursor, &build_id, &length) != 0 ||
 	    length > sizeof module.build_id ||
 	    vg_cursor_uint(&record->cursor, &module.base) != 0 ||
@@ -214,13 +285,13 @@ int vg_on_module(struct vg_reader *reader, struct vg_record_view *record)
 	return rc;
 }
 
-int vg_on_module_unload(struct vg_reader *reader, struct vg_record_view *record)
+static int on_module_unload(struct vg_reader *reader, struct vg_record_view *record)
 {
 	uint64_t time_ns;
 	uint32_t id, index;
 	int rc;
 
-	if (vg_field_u32(record, &id) != 0 || vg_field_time_ns(record, &time_ns) != 0)
+	if (field_u32(record, &id) != 0 || field_time_ns(record, &time_ns) != 0)
 		return -EBADMSG;
 	rc = module_index(reader, id, &index);
 	if (rc == 0)
@@ -228,17 +299,17 @@ int vg_on_module_unload(struct vg_reader *reader, struct vg_record_view *record)
 	return rc;
 }
 
-int vg_on_thread(struct vg_reader *reader, struct vg_record_view *record)
+static int on_thread(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_thread thread = { .end_ns = UINT64_MAX, .last_segment = reader->segment,
 				    .last_sample = VG_NONE };
 	uint32_t index, tid;
 	int rc;
 
-	if (vg_field_u32(record, &thread.id) != 0 || vg_field_time_ns(record, &thread.begin_ns) != 0 ||
-	    vg_field_u32(record, &tid) != 0)
+	if (field_u32(record, &thread.id) != 0 || field_time_ns(record, &thread.begin_ns) != 0 ||
+	    field_u32(record, &tid) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader->profile, record, &thread.name);
+	rc = field_text(reader->profile, record, &thread.name);
 	if (rc == 0)
 		rc = thread_index(reader, thread.id, &index);
 	if (rc != 0)
@@ -250,15 +321,15 @@ int vg_on_thread(struct vg_reader *reader, struct vg_record_view *record)
 	return 0;
 }
 
-int vg_on_thread_name(struct vg_reader *reader, struct vg_record_view *record)
+static int on_thread_name(struct vg_reader *reader, struct vg_record_view *record)
 {
 	uint64_t time_ns;
 	uint32_t id, index, name;
 	int rc;
 
-	if (vg_field_u32(record, &id) != 0 || vg_field_time_ns(record, &time_ns) != 0)
+	if (field_u32(record, &id) != 0 || field_time_ns(record, &time_ns) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader->profile, record, &name);
+	rc = field_text(reader->profile, record, &name);
 	if (rc == 0)
 		rc = thread_index(reader, id, &index);
 	if (rc == 0)
@@ -266,13 +337,13 @@ int vg_on_thread_name(struct vg_reader *reader, struct vg_record_view *record)
 	return rc;
 }
 
-int vg_on_thread_end(struct vg_reader *reader, struct vg_record_view *record)
+static int on_thread_end(struct vg_reader *reader, struct vg_record_view *record)
 {
 	uint64_t time_ns;
 	uint32_t id, index;
 	int rc;
 
-	if (vg_field_u32(record, &id) != 0 || vg_field_time_ns(record, &time_ns) != 0)
+	if (field_u32(record, &id) != 0 || field_time_ns(record, &time_ns) != 0)
 		return -EBADMSG;
 	rc = thread_index(reader, id, &index);
 	if (rc == 0)
@@ -335,7 +406,7 @@ static bool stack_find(const struct vg_profile *profile, uint32_t id, uint32_t *
 	return true;
 }
 
-int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
+static int on_stack(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
 	struct vg_stack stack = { .depth = 1 };
@@ -343,7 +414,7 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 	uint64_t found_by = VG_FOUND_BY_CFI;
 	int rc;
 
-	if (vg_field_u32(record, &id) != 0 || id < VG_STACK_ROOTS || vg_field_u32(record, &parent) != 0)
+	if (field_u32(record, &id) != 0 || id < VG_STACK_ROOTS || field_u32(record, &parent) != 0)
 		return -EBADMSG;
 	rc = module_field(reader, record, &stack.module);
 	if (rc != 0 || vg_cursor_uint(&record->cursor, &stack.address) != 0)
@@ -362,68 +433,25 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 	return rc < 0 ? rc : vg_array_push(&profile->stacks, &stack);
 }
 
-/* [wall_us or nil, [count, [interval]]]: fields that most samples do not have. */
-static int sample_optional_fields(struct vg_record_view *record, struct vg_sample *sample)
-{
-	struct vg_cursor ahead = record->cursor;
-	struct vg_item item;
-
-	if (record->fields > 4) {
-		if (vg_cursor_next(&ahead, &item) != 0)
-			return -EBADMSG;
-		if (item.token != VG_TOKEN_NIL && vg_field_time_ns(record, &sample->wall_ns) != 0)
-			return -EBADMSG;
-		record->cursor = ahead;
-	}
-	if (record->fields > 5 && (vg_field_u32(record, &sample->count) != 0 || sample->count == 0))
-		return -EBADMSG;
-	if (record->fields > 6 && vg_cursor_uint(&record->cursor, &sample->interval) != 0)
-		return -EBADMSG;
-	return 0;
-}
-
-/* The time of a sample is relative to the previous sample or TIME record.  The difference can be negative, because
- * samples of different threads may be out of order. */
-static int sample_time(struct vg_reader *reader, struct vg_record_view *record, uint64_t *now_us)
-{
-	int64_t since_us, now;
-
-	if (vg_cursor_int(&record->cursor, &since_us) != 0 ||
-	    __builtin_add_overflow((int64_t)reader->now_us, since_us, &now) || now < 0 ||
-	    (uint64_t)now > VG_TIME_MAX_US)
-		return -EBADMSG;
-	*now_us = (uint64_t)now;
-	return 0;
-}
-
-static int sample_cpu(struct vg_record_view *record, struct vg_sample *sample)
-{
-	uint64_t units;
-
-	if (vg_cursor_uint(&record->cursor, &units) != 0 ||
-	    units > VG_TIME_MAX_US * 1000 / VG_CPU_UNIT_NS)
-		return -EBADMSG;
-	sample->cpu_ns = units * VG_CPU_UNIT_NS;
-	return 0;
-}
-
-int vg_on_sample(struct vg_reader *reader, struct vg_record_view *record)
+static int on_sample(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
 	struct vg_sample sample = { .count = 1 };
 	struct vg_thread *thread;
-	uint64_t now_us;
+	uint64_t now_us, cpu_units;
 	uint32_t id, stack;
 	int rc;
 
-	if (vg_field_u32(record, &id) != 0 || sample_time(reader, record, &now_us) != 0 ||
-	    vg_field_u32(record, &stack) != 0 || sample_cpu(record, &sample) != 0)
+	if (field_u32(record, &id) != 0 || field_since(record, reader->now_us, TIME_MAX_US, &now_us) != 0 ||
+	    field_u32(record, &stack) != 0 || vg_cursor_uint(&record->cursor, &cpu_units) != 0 ||
+	    cpu_units > TIME_MAX_US * 1000 / VG_CPU_UNIT_NS)
 		return -EBADMSG;
 	rc = thread_index(reader, id, &sample.thread);
 	if (rc != 0)
 		return rc;
 	reader->now_us = now_us;
 	sample.time_ns = now_us * 1000;
+	sample.cpu_ns = cpu_units * VG_CPU_UNIT_NS;
 	if (!stack_find(profile, stack, &sample.stack, &sample.end))
 		profile->samples_without_stack++;
 	thread = &profile->threads.items[sample.thread];
@@ -434,7 +462,10 @@ int vg_on_sample(struct vg_reader *reader, struct vg_record_view *record)
 	}
 	if (sample.time_ns > thread->last_ns)
 		sample.wall_ns = sample.time_ns - thread->last_ns;
-	if (sample_optional_fields(record, &sample) != 0)
+	/* [wall_us or nil, [count, [interval]]]: fields that most samples do not have. */
+	if ((record->fields > 4 && !field_is_nil(record) && field_time_ns(record, &sample.wall_ns) != 0) ||
+	    (record->fields > 5 && (field_u32(record, &sample.count) != 0 || sample.count == 0)) ||
+	    (record->fields > 6 && vg_cursor_uint(&record->cursor, &sample.interval) != 0))
 		return -EBADMSG;
 	thread->last_ns = sample.time_ns;
 	thread->last_sample = (uint32_t)profile->samples.count;
@@ -462,7 +493,7 @@ static int label_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 static int field_label(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
 {
 	uint32_t id, index;
-	int rc = vg_field_optional_id(record, &id);
+	int rc = field_optional_id(record, &id);
 
 	*string = VG_NONE;
 	if (rc != 0 || id == VG_NONE)
@@ -473,14 +504,14 @@ static int field_label(struct vg_reader *reader, struct vg_record_view *record, 
 	return rc;
 }
 
-int vg_on_label(struct vg_reader *reader, struct vg_record_view *record)
+static int on_label(struct vg_reader *reader, struct vg_record_view *record)
 {
 	uint32_t id, index, string;
 	const char *text;
 	size_t length;
 	int rc;
 
-	if (vg_field_u32(record, &id) != 0 || vg_cursor_str(&record->cursor, &text, &length) != 0)
+	if (field_u32(record, &id) != 0 || vg_cursor_str(&record->cursor, &text, &length) != 0)
 		return -EBADMSG;
 	rc = vg_profile_add_string(reader->profile, text, length < VG_LABEL_MAX_BYTES ? length : VG_LABEL_MAX_BYTES,
 				   &string);
@@ -489,20 +520,6 @@ int vg_on_label(struct vg_reader *reader, struct vg_record_view *record)
 	if (rc == 0)
 		reader->profile->labels.items[index] = string;
 	return rc;
-}
-
-/* The time of an event is relative to the previous event, so an event of an unknown type also advances event_ns. */
-static int event_time(struct vg_reader *reader, struct vg_record_view *record, struct vg_event *event)
-{
-	int64_t since_ns, now_ns;
-
-	if (vg_cursor_int(&record->cursor, &since_ns) != 0 ||
-	    __builtin_add_overflow(reader->event_ns, since_ns, &now_ns) || now_ns < 0 ||
-	    (uint64_t)now_ns / 1000 > VG_TIME_MAX_US)
-		return -EBADMSG;
-	reader->event_ns = now_ns;
-	event->time_ns = (uint64_t)now_ns;
-	return 0;
 }
 
 static int event_value(struct vg_record_view *record, struct vg_event *event)
@@ -517,16 +534,17 @@ static int event_value(struct vg_record_view *record, struct vg_event *event)
 	return rc;
 }
 
-int vg_on_event(struct vg_reader *reader, struct vg_record_view *record)
+static int on_event(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_event event = { 0 };
 	uint32_t thread;
 	uint64_t type;
 	int rc;
 
-	if (vg_cursor_uint(&record->cursor, &type) != 0 || vg_field_u32(record, &thread) != 0 ||
-	    event_time(reader, record, &event) != 0)
+	if (vg_cursor_uint(&record->cursor, &type) != 0 || field_u32(record, &thread) != 0 ||
+	    field_since(record, reader->event_ns, TIME_MAX_US * 1000 + 999, &event.time_ns) != 0)
 		return -EBADMSG;
+	reader->event_ns = event.time_ns; /* for an event of an unknown type, too: the next one counts from here */
 	if (type >= VG_EVENT_TYPES) {
 		reader->profile->unknown_records++;
 		return 0;
@@ -559,7 +577,7 @@ static int counters_name(struct vg_profile *profile, uint32_t count)
 	return rc;
 }
 
-int vg_on_perf_counters(struct vg_reader *reader, struct vg_record_view *record)
+static int on_perf_counters(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
 	struct vg_counter_reading reading = { 0 };
@@ -568,7 +586,7 @@ int vg_on_perf_counters(struct vg_reader *reader, struct vg_record_view *record)
 	uint64_t after_ns;
 	int rc;
 
-	if (vg_field_u32(record, &id) != 0 || vg_field_time_ns(record, &after_ns) != 0 ||
+	if (field_u32(record, &id) != 0 || field_time_ns(record, &after_ns) != 0 ||
 	    vg_cursor_array(&record->cursor, &values) != 0)
 		return -EBADMSG;
 	if (values > VG_PERF_COUNTERS_MAX)
@@ -602,17 +620,17 @@ static int function_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 	return rc != 0 ? rc : vg_array_push(&profile->functions, &function);
 }
 
-int vg_on_function(struct vg_reader *reader, struct vg_record_view *record)
+static int on_function(struct vg_reader *reader, struct vg_record_view *record)
 {
-	struct vg_function function = { 0 };
+	struct vg_function function = { .file = VG_NONE };
 	uint32_t index;
 	int rc;
 
-	if (vg_field_u32(record, &function.id) != 0)
+	if (field_u32(record, &function.id) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader->profile, record, &function.name);
-	if (rc == 0)
-		rc = vg_field_optional_text(reader->profile, record, &function.file);
+	rc = field_text(reader->profile, record, &function.name);
+	if (rc == 0 && !field_is_nil(record))
+		rc = field_text(reader->profile, record, &function.file);
 	if (rc == 0)
 		rc = module_field(reader, record, &function.module);
 	if (rc == 0)
@@ -635,7 +653,7 @@ static int symbol_lines(struct vg_reader *reader, struct vg_record_view *record,
 		struct vg_symbol_line line;
 		uint32_t id;
 
-		if (vg_field_u32(record, &id) != 0 || vg_field_u32(record, &line.line) != 0)
+		if (field_u32(record, &id) != 0 || field_u32(record, &line.line) != 0)
 			return -EBADMSG;
 		rc = function_get(reader, id, &line.function);
 		if (rc == 0)
@@ -645,7 +663,7 @@ static int symbol_lines(struct vg_reader *reader, struct vg_record_view *record,
 	return rc;
 }
 
-int vg_on_symbol(struct vg_reader *reader, struct vg_record_view *record)
+static int on_symbol(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
 	struct vg_symbol_key key = { 0 };
@@ -666,7 +684,7 @@ int vg_on_symbol(struct vg_reader *reader, struct vg_record_view *record)
 	return rc < 0 ? rc : vg_array_push(&profile->symbols, &symbol);
 }
 
-int vg_on_unresolved(struct vg_reader *reader, struct vg_record_view *record)
+static int on_unresolved(struct vg_reader *reader, struct vg_record_view *record)
 {
 	uint32_t index;
 	int rc = module_field(reader, record, &index);
@@ -677,7 +695,7 @@ int vg_on_unresolved(struct vg_reader *reader, struct vg_record_view *record)
 	return rc;
 }
 
-int vg_on_jit_code(struct vg_reader *reader, struct vg_record_view *record)
+static int on_jit_code(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_jit_code code;
 	int rc;
@@ -685,12 +703,12 @@ int vg_on_jit_code(struct vg_reader *reader, struct vg_record_view *record)
 	if (vg_cursor_uint(&record->cursor, &code.address) != 0 ||
 	    vg_cursor_uint(&record->cursor, &code.size_bytes) != 0)
 		return -EBADMSG;
-	rc = vg_field_text(reader->profile, record, &code.name);
+	rc = field_text(reader->profile, record, &code.name);
 	return rc != 0 ? rc : vg_array_push(&reader->profile->jit_code, &code);
 }
 
 /* In the model a kernel symbol is a symbol like those of vgtool resolve, with a function of its own. */
-int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
+static int on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
 	struct vg_function function = { .file = VG_NONE };
@@ -702,7 +720,7 @@ int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
 	if (rc == 0 && (function.module == VG_NONE || vg_cursor_uint(&record->cursor, &key.address) != 0))
 		rc = -EBADMSG;
 	if (rc == 0)
-		rc = vg_field_text(reader->profile, record, &function.name);
+		rc = field_text(reader->profile, record, &function.name);
 	if (rc != 0)
 		return rc;
 	key.module = function.module;
@@ -715,4 +733,50 @@ int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
 	rc = vg_array_push(&profile->functions, &function);
 	profile->kernel_symbols++;
 	return rc != 0 ? rc : vg_profile_add_symbol(profile, key.module, key.address, &line, 1);
+}
+
+/* ---- kinds ---- */
+
+/* By kind: the function that reads the record, and the number of fields that this version knows.  PAUSES and RATE are
+ * not in the model.  Kinds of later versions and their further fields are skipped and counted. */
+static const struct {
+	int (*read)(struct vg_reader *, struct vg_record_view *);
+	uint32_t fields;
+} kinds[] = {
+	[VG_RECORD_HEADER] = { on_header, 1 },
+	[VG_RECORD_TIME] = { on_time, 1 },
+	[VG_RECORD_MODULE] = { on_module, 6 },
+	[VG_RECORD_MODULE_UNLOAD] = { on_module_unload, 2 },
+	[VG_RECORD_THREAD] = { on_thread, 4 },
+	[VG_RECORD_THREAD_NAME] = { on_thread_name, 3 },
+	[VG_RECORD_THREAD_END] = { on_thread_end, 2 },
+	[VG_RECORD_STACK] = { on_stack, 5 },
+	[VG_RECORD_SAMPLE] = { on_sample, 7 },
+	[VG_RECORD_LOST] = { on_counts, 1 },
+	[VG_RECORD_STATS] = { on_counts, 1 },
+	[VG_RECORD_GAP] = { on_gap, 1 },
+	[VG_RECORD_END] = { on_end, 3 },
+	[VG_RECORD_FUNCTION] = { on_function, 4 },
+	[VG_RECORD_SYMBOL] = { on_symbol, 3 },
+	[VG_RECORD_UNRESOLVED] = { on_unresolved, 1 },
+	[VG_RECORD_PAUSES] = { NULL, 1 },
+	[VG_RECORD_RATE] = { NULL, 2 },
+	[VG_RECORD_JIT_CODE] = { on_jit_code, 3 },
+	[VG_RECORD_LABEL] = { on_label, 2 },
+	[VG_RECORD_EVENT] = { on_event, 8 },
+	[VG_RECORD_PERF_COUNTERS] = { on_perf_counters, 3 },
+	[VG_RECORD_KERNEL_SYMBOL] = { on_kernel_symbol, 3 },
+};
+
+int vg_reader_record(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_profile *profile = reader->profile;
+
+	if (record->kind >= sizeof kinds / sizeof *kinds) {
+		profile->unknown_records++;
+		return 0;
+	}
+	if (record->fields > kinds[record->kind].fields)
+		profile->unknown_fields += record->fields - kinds[record->kind].fields;
+	return kinds[record->kind].read != NULL ? kinds[record->kind].read(reader, record) : 0;
 }

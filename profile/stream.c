@@ -12,7 +12,10 @@
 int vg_stream_open(struct vg_stream *stream, struct vg_profile *profile)
 {
 	*stream = (struct vg_stream){ .profile = profile, .reader = malloc(sizeof *stream->reader) };
-	return stream->reader != NULL ? vg_reader_begin(stream->reader, profile) : -ENOMEM;
+	if (stream->reader == NULL)
+		return -ENOMEM;
+	*stream->reader = (struct vg_reader){ .profile = profile };
+	return vg_profile_begin(profile);
 }
 
 /* Reads the chunk that is complete at the begin of `bytes`. */
@@ -26,7 +29,6 @@ static int chunk_add(struct vg_stream *stream, const unsigned char *bytes, size_
 	if (vg_chunk_next(&chunks, &chunk, &damage) != VG_CHUNK_GOOD)
 		return -EBADMSG;
 	stream->next_sequence = chunks.next_sequence;
-	stream->reader->segment_begins = stream->reader->segment_begins || chunk.gap;
 	stream->reader->bytes = bytes;
 	rc = vg_reader_chunk(stream->reader, &chunk);
 	if (rc == 0 && stream->profile->header.version > VG_FORMAT_VERSION)
