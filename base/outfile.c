@@ -134,15 +134,28 @@ static int part_create(int directory, const char *path, bool is_new, struct vg_e
 	return vg_err_set(err, -EBUSY, "%s: another process is writing it", path);
 }
 
-/* Creates PATH.part, in file->directory if it is open. */
-static int part_open(struct vg_outfile *file, struct vg_err *err)
+/* Opens PATH.part, in file->directory if that is open.  If the file is written in place, file->fd is open already. */
+static int file_open(struct vg_outfile *file, const char *path, struct vg_err *err)
 {
-	if (file->directory < 0)
-		file->directory = vg_output_path_directory(file->path);
-	if (file->directory < 0)
-		return vg_err_sys(err, file->directory, "%s: cannot create", file->part);
-	file->fd = part_create(file->directory, file->part, file->is_new, err);
-	return file->fd < 0 ? file->fd : 0;
+	int rc = 0;
+
+	file->path = strdup(path);
+	if (file->path == NULL || asprintf(&file->part, "%s%s", path, file->in_place ? "" : ".part") < 0) {
+		file->part = NULL;
+		rc = vg_err_sys(err, -ENOMEM, "%s", path);
+	}
+	if (rc == 0 && !file->in_place && file->directory < 0) {
+		file->directory = vg_output_path_directory(path);
+		if (file->directory < 0)
+			rc = vg_err_sys(err, file->directory, "%s: cannot create", file->part);
+	}
+	if (rc == 0 && !file->in_place) {
+		file->fd = part_create(file->directory, file->part, file->is_new, err);
+		rc = file->fd < 0 ? file->fd : 0;
+	}
+	if (rc != 0)
+		vg_outfile_close_copy(file);
+	return rc;
 }
 
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err)
@@ -154,34 +167,7 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 	if (rc != 0)
 		return rc;
 	file->in_place = file->fd >= 0;
-	file->path = strdup(path);
-	if (file->path == NULL ||
-	    asprintf(&file->part, "%s%s", path, file->in_place ? "" : ".part") < 0) {
-		file->part = NULL;
-		rc = vg_err_sys(err, -ENOMEM, "%s", path);
-	}
-	if (rc == 0 && !file->in_place)
-		rc = part_open(file, err);
-	if (rc != 0)
-		vg_outfile_close_copy(file);
-	return rc;
-}
-
-/* Opens a file that is not written in place. */
-static int regular_open(struct vg_outfile *file, const char *path, struct vg_err *err)
-{
-	int rc = 0;
-
-	file->path = strdup(path);
-	if (file->path == NULL || asprintf(&file->part, "%s.part", path) < 0) {
-		file->part = NULL;
-		rc = vg_err_sys(err, -ENOMEM, "%s", path);
-	}
-	if (rc == 0)
-		rc = part_open(file, err);
-	if (rc != 0)
-		vg_outfile_close_copy(file);
-	return rc;
+	return file_open(file, path, err);
 }
 
 int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err *err)
@@ -192,7 +178,7 @@ int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err
 	if (lstat(path, &status) == 0)
 		return vg_err_sys(err, -EEXIST, "%s: cannot create", path);
 	file->is_new = true;
-	return regular_open(file, path, err);
+	return file_open(file, path, err);
 }
 
 int vg_outfile_open_in(struct vg_outfile *file, int directory, const char *path, struct vg_err *err)
@@ -201,7 +187,7 @@ int vg_outfile_open_in(struct vg_outfile *file, int directory, const char *path,
 	file->directory = fcntl(directory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (file->directory < 0)
 		return vg_err_sys(err, -errno, "%s: cannot create", path);
-	return regular_open(file, path, err);
+	return file_open(file, path, err);
 }
 
 /* True if there is a .part to rename or remove. */
