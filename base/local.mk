@@ -19,7 +19,6 @@ base_libbase_a_SOURCES = \
 	base/pauses.c base/pauses.h \
 	base/print.c base/print.h \
 	base/process_file.c base/process_file.h \
-	base/sched_attr.h \
 	base/sorted.c base/sorted.h \
 	base/sum.h \
 	base/system_calls.h \

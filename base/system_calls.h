@@ -2,6 +2,7 @@
 #ifndef VG_BASE_SYSTEM_CALLS_H
 #define VG_BASE_SYSTEM_CALLS_H
 
+#include <stdint.h>
 #include <sys/syscall.h>
 
 /* System calls that the headers of Debian 11 do not have, with their numbers on x86-64, AArch64 and RISC-V.  Some other
@@ -22,5 +23,15 @@
 #define SYS_landlock_restrict_self 446
 #endif
 #endif
+
+/* struct sched_attr of sched_setattr(2), which some C libraries do not declare.  The name differs from sched_attr,
+ * because other C libraries do declare that struct. */
+struct vg_sched_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
 
 #endif

@@ -23,7 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sched_attr.h"
 #include "base/system_calls.h"
 #include "libvgctl/process.h"
 #include "libvgctl/wire.h"

@@ -23,7 +23,7 @@ broken() {
 folders='
 base
 profile                 base
-libvgctl                base/clock base/descriptor base/outfile base/err base/intern base/counters base/utf8 base/sched_attr base/system_calls
+libvgctl                base/clock base/descriptor base/outfile base/err base/intern base/counters base/utf8 base/system_calls
 vignetted/policy
 vignetted/target        base profile vignetted/policy libvgctl/ring libvgctl/wire libvgctl/channel
 vignetted/unwind        base profile vignetted/policy vignetted/target

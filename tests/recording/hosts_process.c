@@ -34,7 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sched_attr.h"
+#include "base/system_calls.h"
 #include "libvgctl/vgctl.h"
 #include "libvgctl/wire.h"
 

@@ -5,11 +5,10 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/sched_attr.h"
+#include "base/system_calls.h"
 
 /* The scheduler prefers a thread that asks for a shorter timeslice (Linux 6.12). */
 enum { NICE = -15, SLICE_NS = 100 * 1000 };
