@@ -6,7 +6,6 @@ base_libbase_a_SOURCES = \
 	base/clock.h \
 	base/counters.c base/counters.h \
 	base/descriptor.c base/descriptor.h \
-	base/directories.c base/directories.h \
 	base/err.c base/err.h \
 	base/hash.c base/hash.h \
 	base/infile.c base/infile.h \

@@ -77,6 +77,19 @@ int vg_output_path_directory(const char *path)
 	return vg_descriptor_raise(fd);
 }
 
+int vg_output_path_make_directories(char *path, mode_t mode, struct vg_err *err)
+{
+	int rc = 0;
+
+	for (char *slash = strchr(path + 1, '/'); rc == 0 && slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, mode) != 0 && errno != EEXIST)
+			rc = vg_err_sys(err, -errno, "%.200s: cannot create the directory", path);
+		*slash = '/';
+	}
+	return rc;
+}
+
 /* Reads the link if its owner is trusted.  The caller frees *target. */
 static int link_read(const struct place *place, char **target, struct vg_err *err)
 {

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* These functions examine and open the path of an output file. */
+/* These functions examine, prepare and open the path of an output file. */
 
 /* Returns the part of `path` after the last slash, as a pointer into `path`. */
 const char *vg_output_path_name(const char *path);
@@ -29,6 +29,11 @@ void vg_output_path_make_name(const char *text, char name[VG_OUTPUT_NAME_BYTES])
 /* Returns an O_PATH descriptor of the path's directory, or a negative errno.  The descriptor stays valid after
  * chdir(2), chroot(2) or rename(2). */
 int vg_output_path_directory(const char *path);
+
+/* Makes all directories above the last component of the path.  "a/b/" is the path of a directory: b is made, too.
+ * Directories that exist stay as they are.  Changes the path while it runs.  Returns 0, or a negative errno with a
+ * message in err. */
+int vg_output_path_make_directories(char *path, mode_t mode, struct vg_err *err);
 
 /* Follows the links in the path.  Returns true if they lead to a pipe, a device, a directory, a socket, or our standard
  * output or error.  Returns false if the links cannot be followed. */

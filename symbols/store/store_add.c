@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/directories.h"
 #include "base/outfile.h"
+#include "base/output_path.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store_path.h"
 
@@ -87,7 +87,7 @@ static int symbols_add(const struct vg_symbols *symbols, char *path, struct vg_e
 		if (tries > 0)
 			nanosleep(&retry_delay, NULL);
 		has_more = vg_store_rank(path) > vg_store_table_rank(symbols);
-		rc = vg_directories_make(path, 0777, err);
+		rc = vg_output_path_make_directories(path, 0777, err);
 		if (rc == 0)
 			rc = symbols_write(symbols, path, err);
 	}

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "base/directories.h"
+#include "base/output_path.h"
 
 enum { GZIP_FIRST_BYTE = 0x1f, INFLATE_BYTES = 65536 };
 
@@ -158,7 +158,7 @@ int vg_download_file_commit(struct vg_download_file *file, struct vg_err *err)
 	rc = request->kind == VG_DOWNLOAD_SYMBOLS ? symbols_check(file, err) : elf_check(file, err);
 	strcpy(path, request->path);
 	if (rc == 0)
-		rc = vg_directories_make(path, 0700, err);
+		rc = vg_output_path_make_directories(path, 0700, err);
 	if (rc == 0 && rename(file->part, request->path) != 0)
 		rc = vg_err_sys(err, -errno, "%.200s: cannot rename a file", request->directory);
 	if (rc == 0)

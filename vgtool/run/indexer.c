@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "base/directories.h"
 #include "base/hash.h"
+#include "base/output_path.h"
 #include "base/system_calls.h"
 #include "vgtool/run/confine.h"
 #include "vgtool/run/server_path.h"
@@ -39,7 +39,7 @@ static bool path_make(const char *store, char path[PATH_MAX])
 		free(cache);
 	}
 	free(absolute);
-	return length > 0 && length < PATH_MAX && vg_directories_make(path, 0700, NULL) == 0;
+	return length > 0 && length < PATH_MAX && vg_output_path_make_directories(path, 0700, NULL) == 0;
 }
 
 static void __attribute__((noreturn)) process_run(const struct vg_indexer *indexer, const char *store,

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/build_id.h"
-#include "base/directories.h"
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/output_path.h"
 #include "base/print.h"
 #include "vgtool/run/program_open.h"
 #include "vgtool/run/server_path.h"
@@ -32,7 +32,7 @@ static int directory_make(const char *directory, struct vg_err *err)
 
 	if (asprintf(&path, "%s/", directory) < 0)
 		return vg_err_sys(err, -ENOMEM, "%.200s", directory);
-	rc = vg_directories_make(path, 0700, err);
+	rc = vg_output_path_make_directories(path, 0700, err);
 	free(path);
 	return rc;
 }
