@@ -60,13 +60,23 @@ static void pack_nil_or(struct vg_writer *writer, uint32_t id)
 		pack_uint(writer, id);
 }
 
+static void pack_pair_uint(struct vg_writer *writer, const char *name, uint64_t value)
+{
+	pack_text(writer, name);
+	pack_uint(writer, value);
+}
+
+static void pack_pair_text(struct vg_writer *writer, const char *name, const char *text)
+{
+	pack_text(writer, name);
+	pack_text(writer, text);
+}
+
 static void pack_counts(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
 {
 	msgpack_pack_map(&writer->packer, count);
-	for (size_t i = 0; i < count; i++) {
-		pack_text(writer, counts[i].name);
-		pack_uint(writer, counts[i].value);
-	}
+	for (size_t i = 0; i < count; i++)
+		pack_pair_uint(writer, counts[i].name, counts[i].value);
 }
 
 /* ---- records and chunks ---- */
@@ -213,34 +223,20 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 	record_begin(writer, VG_RECORD_HEADER, 1);
 	msgpack_pack_map(&writer->packer, (size_t)8 + (header->start_us != 0) + (header->window_begin_ns != 0) +
 			 (header->counters != NULL));
-	pack_text(writer, "version");
-	pack_uint(writer, VG_FORMAT_VERSION);
-	pack_text(writer, "mode");
-	pack_text(writer, header->mode);
-	pack_text(writer, "period_ns");
-	pack_uint(writer, header->period_ns);
-	pack_text(writer, "start_unix_s");
-	pack_uint(writer, header->start_unix_s);
-	pack_text(writer, "max_frames");
-	pack_uint(writer, header->max_frames);
-	pack_text(writer, "writer");
-	pack_text(writer, header->writer);
-	pack_text(writer, "arch");
-	pack_text(writer, header->arch);
-	pack_text(writer, "program");
-	pack_text(writer, header->program);
-	if (header->start_us != 0) {
-		pack_text(writer, "start_us");
-		pack_uint(writer, header->start_us);
-	}
-	if (header->window_begin_ns != 0) {
-		pack_text(writer, "window_begin_us");
-		pack_uint(writer, time_us(header->window_begin_ns));
-	}
-	if (header->counters != NULL) {
-		pack_text(writer, "counters");
-		pack_text(writer, header->counters);
-	}
+	pack_pair_uint(writer, "version", VG_FORMAT_VERSION);
+	pack_pair_text(writer, "mode", header->mode);
+	pack_pair_uint(writer, "period_ns", header->period_ns);
+	pack_pair_uint(writer, "start_unix_s", header->start_unix_s);
+	pack_pair_uint(writer, "max_frames", header->max_frames);
+	pack_pair_text(writer, "writer", header->writer);
+	pack_pair_text(writer, "arch", header->arch);
+	pack_pair_text(writer, "program", header->program);
+	if (header->start_us != 0)
+		pack_pair_uint(writer, "start_us", header->start_us);
+	if (header->window_begin_ns != 0)
+		pack_pair_uint(writer, "window_begin_us", time_us(header->window_begin_ns));
+	if (header->counters != NULL)
+		pack_pair_text(writer, "counters", header->counters);
 	return record_end(writer);
 }
 
