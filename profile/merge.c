@@ -8,15 +8,14 @@
 
 #include "base/sum.h"
 
-/* The profile that is being added.  The arrays map its indices to
- * those of the merged profile. */
+/* The profile that is being added.  The arrays map its indices to those of the merged profile. */
 struct part {
 	struct vg_merge *merge;
 	const struct vg_profile *from;
 	struct vg_profile *to;
 	uint32_t *strings, *modules, *functions;
 	uint32_t process, first_thread, first_stack, first_sample; /* its first indices in the merged profile */
-	uint32_t counters[VG_PERF_COUNTERS_MAX]; /* VG_NONE: the merged profile has no room for the counter */
+	uint32_t counters[VG_PERF_COUNTERS_MAX];
 };
 
 /* Both return the merged profile's index for an index of the part.  map_index() reads it from a map.
@@ -249,10 +248,8 @@ static int counter_readings_merge(struct part *part)
 		struct vg_counter_reading reading = { .time_ns = of->time_ns, .thread = part->first_thread + of->thread,
 						      .sample = shift_index(of->sample, part->first_sample) };
 
-		for (uint32_t counter = 0; counter < part->from->header.counter_count; counter++) {
-			if (part->counters[counter] != VG_NONE)
-				reading.values[part->counters[counter]] = of->values[counter];
-		}
+		for (uint32_t counter = 0; counter < part->from->header.counter_count; counter++)
+			reading.values[part->counters[counter]] = of->values[counter];
 		rc = vg_array_push(&part->to->counter_readings, &reading);
 	}
 	return rc;
@@ -310,6 +307,7 @@ static int header_check(const struct part *part, const char *path, struct vg_err
 	return rc != 0 ? rc : counters_check(part, path, err);
 }
 
+/* There is room: see counters_check(). */
 static void counters_add(struct part *part)
 {
 	const struct vg_header *from = &part->from->header;
@@ -320,8 +318,8 @@ static void counters_add(struct part *part)
 
 		while (at < to->counter_count && to->counters[at] != name)
 			at++;
-		part->counters[i] = at < VG_PERF_COUNTERS_MAX ? at : VG_NONE;
-		if (at == to->counter_count && at < VG_PERF_COUNTERS_MAX)
+		part->counters[i] = at;
+		if (at == to->counter_count)
 			to->counters[to->counter_count++] = name;
 	}
 }
@@ -545,7 +543,6 @@ static void times_shift(struct vg_profile *profile)
 		struct vg_thread *thread = &profile->threads.items[t];
 
 		thread->begin_ns = later(profile, t, thread->begin_ns);
-		thread->last_ns = later(profile, t, thread->last_ns);
 		thread->end_ns = later(profile, t, thread->end_ns);   /* UINT64_MAX stays */
 	}
 }
