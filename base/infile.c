@@ -63,22 +63,6 @@ static int pipe_read(struct vg_infile *file, int fd, struct vg_err *err)
 	return 0;
 }
 
-static int file_map(struct vg_infile *file, int fd, uint64_t length, struct vg_err *err)
-{
-	void *bytes;
-
-	file->length = length;
-	file->bytes = empty;
-	if (length == 0)
-		return 0;
-	bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return vg_err_sys(err, -errno, "%s: cannot map", file->path);
-	file->bytes = bytes;
-	file->mapped = true;
-	return 0;
-}
-
 /* Opens the file of the handle again.  Without /proc, for example in a chroot(2), opens its path, and checks that the
  * file is the same. */
 static int handle_open(int handle, const char *path, const struct stat *wanted)
@@ -121,7 +105,7 @@ int vg_regular_file_open(const char *path)
 	return fd;
 }
 
-uint64_t vg_file_data_bytes(int fd, uint64_t size)
+static uint64_t data_bytes_count(int fd, uint64_t size)
 {
 	enum { PIECES_MAX = 65536 };
 	off_t before, at = 0, end;
@@ -152,7 +136,7 @@ int vg_file_holes_check(int fd, uint64_t size, const char *path, uint64_t *data_
 	enum { HOLES_MAX_MIB = 1024 };
 	uint64_t holes;
 
-	*data_bytes = vg_file_data_bytes(fd, size);
+	*data_bytes = data_bytes_count(fd, size);
 	holes = size - *data_bytes;
 	if (holes > (uint64_t)HOLES_MAX_MIB << 20)
 		return vg_err_set(err, -EFBIG, "%s: %" PRIu64 " MiB of holes; at most %d are read", path, holes >> 20,
@@ -171,12 +155,21 @@ static int pipe_check(int fd, const struct stat *status, const char *path, struc
 	return vg_err_set(err, -EACCES, "%s: a named pipe of another user (uid %u)", path, (unsigned)status->st_uid);
 }
 
-static int regular_read(struct vg_infile *file, int fd, uint64_t size, struct vg_err *err)
+static int file_map(struct vg_infile *file, int fd, uint64_t length, struct vg_err *err)
 {
 	uint64_t data_bytes;
-	int rc = vg_file_holes_check(fd, size, file->path, &data_bytes, err);
+	void *bytes;
+	int rc = vg_file_holes_check(fd, length, file->path, &data_bytes, err);
 
-	return rc == 0 ? file_map(file, fd, size, err) : rc;
+	if (rc != 0 || length == 0)
+		return rc;
+	bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return vg_err_sys(err, -errno, "%s: cannot map", file->path);
+	file->bytes = bytes;
+	file->length = length;
+	file->mapped = true;
+	return 0;
 }
 
 static int directory_error(const char *path, struct vg_err *err)
@@ -195,7 +188,7 @@ static int contents_read(struct vg_infile *file, int fd, bool was_given, struct 
 	else if (S_ISDIR(status.st_mode))
 		rc = directory_error(file->path, err);
 	else if (S_ISREG(status.st_mode))
-		rc = regular_read(file, fd, (uint64_t)status.st_size, err);
+		rc = file_map(file, fd, (uint64_t)status.st_size, err);
 	else if (was_given || (rc = pipe_check(fd, &status, file->path, err)) == 0)
 		rc = pipe_read(file, fd, err);
 	if (fd != STDIN_FILENO)

@@ -30,13 +30,10 @@ int vg_regular_file_open(const char *path);
  * owner can hold a lease on it, which would block open(2) for 45 s (fcntl(2)). */
 int vg_regular_handle_open(int handle, const char *path);
 
-/* How many bytes of a regular file of this size are data, and not holes, as lseek(2) with SEEK_DATA reports it.  A hole
- * costs nobody anything, so limits of work and memory are multiples of the data.  A file system that has no SEEK_DATA
- * reports the whole size.  Of a file with very many pieces, not all are counted. */
-uint64_t vg_file_data_bytes(int fd, uint64_t size);
-
-/* Sets *data_bytes as vg_file_data_bytes() returns it.  -EFBIG: more than 1 GiB is holes; reading 1 GiB of zeros takes
- * two seconds. */
+/* Sets *data_bytes to how many bytes of a regular file of this size are data, and not holes, as lseek(2) with SEEK_DATA
+ * reports it.  A hole costs nobody anything, so limits of work and memory are multiples of the data.  A file system
+ * that has no SEEK_DATA reports the whole size.  Of a file with very many pieces, not all are counted.  Returns 0, or
+ * -EFBIG with err set: more than 1 GiB is holes; reading 1 GiB of zeros takes two seconds. */
 int vg_file_holes_check(int fd, uint64_t size, const char *path, uint64_t *data_bytes, struct vg_err *err);
 
 /* Opens a regular file.  Returns 0, or a negative errno with err set. */
