@@ -18,40 +18,32 @@ int vg_stream_open(struct vg_stream *stream, struct vg_profile *profile)
 	return vg_profile_begin(profile);
 }
 
-/* Reads the chunk that is complete at the begin of `bytes`. */
-static int chunk_add(struct vg_stream *stream, const unsigned char *bytes, size_t length)
-{
-	struct vg_chunks chunks = { .bytes = bytes, .length = length, .next_sequence = stream->next_sequence };
-	struct vg_damage damage;
-	struct vg_chunk chunk;
-	int rc;
-
-	if (vg_chunk_next(&chunks, &chunk, &damage) != VG_CHUNK_GOOD)
-		return -EBADMSG;
-	stream->next_sequence = chunks.next_sequence;
-	stream->reader->bytes = bytes;
-	rc = vg_reader_chunk(stream->reader, &chunk);
-	if (rc == 0 && stream->profile->header.version > VG_FORMAT_VERSION)
-		rc = -EBADMSG;
-	return rc;
-}
-
+/* Reads the complete chunks, and removes them from `bytes`. */
 static int chunks_add(struct vg_stream *stream)
 {
-	size_t at = 0, length = 0;
+	struct vg_chunks chunks = { .bytes = stream->bytes.items, .length = stream->bytes.count,
+				    .next_sequence = stream->next_sequence };
+	struct vg_damage damage;
+	struct vg_chunk chunk;
+	size_t length;
 	int rc;
 
-	do {
-		rc = vg_chunk_length(stream->bytes.items + at, stream->bytes.count - at, &length);
-		if (rc <= 0 || length > stream->bytes.count - at)
-			break;
-		rc = chunk_add(stream, stream->bytes.items + at, length);
-		at += length;
-	} while (rc == 0);
+	while ((rc = vg_chunk_length(chunks.bytes + chunks.at, chunks.length - chunks.at, &length)) > 0 &&
+	       length <= chunks.length - chunks.at) {
+		if (vg_chunk_next(&chunks, &chunk, &damage) != VG_CHUNK_GOOD)
+			return -EBADMSG;
+		stream->reader->bytes = chunks.bytes + chunk.offset;
+		rc = vg_reader_chunk(stream->reader, &chunk);
+		if (rc == 0 && stream->profile->header.version > VG_FORMAT_VERSION)
+			rc = -EBADMSG;
+		if (rc != 0)
+			return rc;
+	}
 	if (rc < 0)
 		return rc;
-	stream->bytes.count -= at;
-	memmove(stream->bytes.items, stream->bytes.items + at, stream->bytes.count);
+	stream->next_sequence = chunks.next_sequence;
+	stream->bytes.count -= chunks.at;
+	memmove(stream->bytes.items, stream->bytes.items + chunks.at, stream->bytes.count);
 	return 0;
 }
 
