@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-
 static uint32_t key_hash(const struct vg_intern *table, const void *key, size_t length)
 {
 	return (uint32_t)vg_hash(&table->hash_key, key, length);
@@ -39,24 +37,13 @@ static int slots_double(struct vg_intern *table)
 
 static int key_append(struct vg_intern *table, const void *key, size_t length, uint32_t hash)
 {
-	size_t capacity = table->capacity;
-	int rc;
-
-	if (length > UINT32_MAX)
+	if (length > UINT32_MAX || vg_array_reserve(&table->bytes, length) != 0 ||
+	    vg_array_grow((void **)&table->keys, &table->capacity, table->count, 1, sizeof *table->keys) != 0)
 		return -ENOMEM;
-	rc = vg_array_grow((void **)&table->keys, &capacity, table->count, 1, sizeof *table->keys);
-	if (rc != 0)
-		return rc;
-	table->capacity = (uint32_t)capacity;
-	rc = vg_array_grow((void **)&table->bytes, &table->bytes_capacity, table->bytes_used,
-			   length, 1);
-	if (rc != 0)
-		return rc;
 	if (length > 0)
-		memcpy(table->bytes + table->bytes_used, key, length);
-	table->keys[table->count] = (struct vg_intern_key){ table->bytes_used, (uint32_t)length, hash };
-	table->bytes_used += length;
-	table->count++;
+		memcpy(table->bytes.items + table->bytes.count, key, length);
+	table->keys[table->count++] = (struct vg_intern_key){ table->bytes.count, (uint32_t)length, hash };
+	table->bytes.count += length;
 	return 0;
 }
 
@@ -70,7 +57,7 @@ static uint32_t slot_find(const struct vg_intern *table, const void *key, size_t
 		const struct vg_intern_key *seen = &table->keys[table->slots[at] - 1];
 
 		if (seen->hash == hash && seen->length == length &&
-		    (length == 0 || memcmp(table->bytes + seen->offset, key, length) == 0))
+		    (length == 0 || memcmp(table->bytes.items + seen->offset, key, length) == 0))
 			break;
 	}
 	return at;
@@ -122,17 +109,17 @@ const void *vg_intern_bytes(const struct vg_intern *table, uint32_t id, size_t *
 {
 	if (length != NULL)
 		*length = table->keys[id].length;
-	return table->bytes + table->keys[id].offset;
+	return table->bytes.items + table->keys[id].offset;
 }
 
 const char *vg_intern_text(const struct vg_intern *table, uint32_t id)
 {
-	return (const char *)table->bytes + table->keys[id].offset;
+	return (const char *)table->bytes.items + table->keys[id].offset;
 }
 
 void vg_intern_free(struct vg_intern *table)
 {
-	free(table->bytes);
+	vg_array_free(&table->bytes);
 	free(table->keys);
 	free(table->slots);
 	memset(table, 0, sizeof *table);

@@ -3,9 +3,9 @@
 #define VG_BASE_INTERN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 
 /*
@@ -20,12 +20,12 @@
  * 	vg_intern_free(&names);
  */
 struct vg_intern {
-	unsigned char *bytes;        /* all keys, one after the other */
-	size_t bytes_used, bytes_capacity;
+	VG_ARRAY(unsigned char) bytes; /* all keys, one after the other */
 	struct vg_intern_key { size_t offset; uint32_t length, hash; } *keys; /* by id */
-	uint32_t count, capacity;
-	uint32_t *slots;             /* id + 1, or 0: free; open addressing */
+	size_t capacity;             /* of `keys` */
+	uint32_t count;
 	uint32_t slot_count;         /* a power of two */
+	uint32_t *slots;             /* id + 1, or 0: free; open addressing */
 	struct vg_hash_key hash_key; /* set when the first slots are allocated */
 };
 

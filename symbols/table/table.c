@@ -212,7 +212,7 @@ int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *
 
 static size_t intern_bytes(const struct vg_intern *table)
 {
-	return table->bytes_capacity + table->capacity * sizeof *table->keys + table->slot_count * sizeof *table->slots;
+	return table->bytes.capacity + table->capacity * sizeof *table->keys + table->slot_count * sizeof *table->slots;
 }
 
 size_t vg_symbols_bytes(const struct vg_symbols *symbols)
