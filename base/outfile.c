@@ -74,7 +74,7 @@ static int part_error(const struct stat *status, const char *path, int rc, struc
  * after locking: another process may have removed the file first and created a new one. */
 static int stale_part_remove(int directory, const char *path, struct vg_err *err)
 {
-	const char *part = vg_output_path_name(path);
+	const char *part = vg_path_name(path);
 	struct stat status;
 	int fd, rc;
 
@@ -100,7 +100,7 @@ static int stale_part_remove(int directory, const char *path, struct vg_err *err
 
 static int part_create(int directory, const char *path, bool is_new, struct vg_err *err)
 {
-	const char *part = vg_output_path_name(path);
+	const char *part = vg_path_name(path);
 
 	for (int attempt = 0; attempt < 4; attempt++) {
 		int fd = openat(directory, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -198,7 +198,7 @@ static bool has_part(const struct vg_outfile *file)
 
 static bool part_is_named(const struct vg_outfile *file)
 {
-	return is_named(file->fd, file->directory, vg_output_path_name(file->part));
+	return is_named(file->fd, file->directory, vg_path_name(file->part));
 }
 
 /* Copies a file.  Returns 0 or a negative errno. */
@@ -240,7 +240,7 @@ static int copy_create(const struct vg_outfile *file, char **name)
 			*name = NULL;
 			return -ENOMEM;
 		}
-		fd = openat(file->directory, vg_output_path_name(*name),
+		fd = openat(file->directory, vg_path_name(*name),
 			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
 			fd = -errno;
@@ -264,7 +264,7 @@ static int part_restore(struct vg_outfile *file, struct vg_err *err)
 		return 0;
 	}
 	if (fd >= 0) {
-		unlinkat(file->directory, vg_output_path_name(name), 0);
+		unlinkat(file->directory, vg_path_name(name), 0);
 		close(fd);
 	}
 	free(name);
@@ -274,7 +274,7 @@ static int part_restore(struct vg_outfile *file, struct vg_err *err)
 
 static int part_rename(const struct vg_outfile *file)
 {
-	const char *part = vg_output_path_name(file->part), *name = vg_output_path_name(file->path);
+	const char *part = vg_path_name(file->part), *name = vg_path_name(file->path);
 	struct stat status;
 
 	if (file->is_new) {
@@ -307,6 +307,6 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 void vg_outfile_abandon(struct vg_outfile *file)
 {
 	if (has_part(file) && part_is_named(file))
-		unlinkat(file->directory, vg_output_path_name(file->part), 0);
+		unlinkat(file->directory, vg_path_name(file->part), 0);
 	vg_outfile_close_copy(file);
 }

@@ -29,7 +29,7 @@ struct place {
 	struct stat status;          /* of `name`; of the open file if is_proc_link */
 };
 
-const char *vg_output_path_name(const char *path)
+const char *vg_path_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -65,7 +65,7 @@ void vg_output_path_make_name(const char *text, char name[VG_OUTPUT_NAME_BYTES])
 
 int vg_output_path_directory(const char *path)
 {
-	char *name = strndup(path, (size_t)(vg_output_path_name(path) - path));
+	char *name = strndup(path, (size_t)(vg_path_name(path) - path));
 	int fd;
 
 	if (name == NULL)
@@ -96,7 +96,7 @@ static int link_read(const struct place *place, char **target, struct vg_err *er
 	/* Open the link itself and read its text and its owner through the descriptor.  Otherwise the link could be
 	 * replaced in between, and the owner would be that of another link. */
 	int fd = openat(place->directory, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = 0;
-	int prefix = (int)(vg_output_path_name(place->path) - place->path);
+	int prefix = (int)(vg_path_name(place->path) - place->path);
 	struct stat status;
 	ssize_t length;
 	char *text;
@@ -141,7 +141,7 @@ static void place_leave(struct place *place)
 static bool place_enter(struct place *place, char *path)
 {
 	place->path = path;
-	place->name = *vg_output_path_name(path) != '\0' ? vg_output_path_name(path) : ".";
+	place->name = *vg_path_name(path) != '\0' ? vg_path_name(path) : ".";
 	place->directory = vg_output_path_directory(path);
 	if (place->directory < 0 ||
 	    fstatat(place->directory, place->name, &place->status, AT_SYMLINK_NOFOLLOW) != 0)

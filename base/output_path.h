@@ -10,7 +10,7 @@
 /* These functions examine, prepare and open the path of an output file. */
 
 /* Returns the part of `path` after the last slash, as a pointer into `path`. */
-const char *vg_output_path_name(const char *path);
+const char *vg_path_name(const char *path);
 
 /* Whether files of this owner are trusted: it is this user or root.  In a user namespace that does not map root, root's
  * files have the overflow user id; files of other unmapped users have the same id, and are trusted, too. */

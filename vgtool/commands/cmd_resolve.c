@@ -107,13 +107,6 @@ static int file_write(const struct request *request, const struct vg_infile *fil
 	return rc;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static int copy_write(const struct request *request, const struct vg_infile *file,
 		      const struct vg_address_list *list, const char *profile, struct vg_err *err)
 {
@@ -124,7 +117,7 @@ static int copy_write(const struct request *request, const struct vg_infile *fil
 		return writer_run(request, file, list, STDOUT_FILENO, "standard output", err);
 	if (!request->into_directory)
 		return file_write(request, file, list, request->out, err);
-	if (asprintf(&path, "%s/%s", request->out, base_name(profile)) < 0)
+	if (asprintf(&path, "%s/%s", request->out, vg_path_name(profile)) < 0)
 		return vg_err_sys(err, -ENOMEM, "%s: cannot write the resolved profile", profile);
 	rc = file_write(request, file, list, path, err);
 	free(path);
@@ -260,7 +253,7 @@ static void many_run(struct request *request)
 
 static int base_names_compare(const void *a, const void *b)
 {
-	return strcmp(base_name(*(char *const *)a), base_name(*(char *const *)b));
+	return strcmp(vg_path_name(*(char *const *)a), vg_path_name(*(char *const *)b));
 }
 
 /* Copies in one directory must have different names.  Standard input has no name to give to its copy. */
@@ -277,11 +270,11 @@ static int output_names_check(const struct request *request, struct vg_err *err)
 		if (strcmp(sorted[i], "-") == 0)
 			rc = vg_err_set(err, -EINVAL, "standard input has no file name to use in %s; "
 					"use a profile file", request->out);
-		else if (*base_name(sorted[i]) == '\0')
+		else if (*vg_path_name(sorted[i]) == '\0')
 			rc = vg_err_set(err, -EINVAL, "%s: a directory, not a profile", sorted[i]);
 		else if (i > 0 && base_names_compare(&sorted[i - 1], &sorted[i]) == 0)
 			rc = vg_err_set(err, -EEXIST, "%s and %s would both be written as %s/%s",
-					sorted[i - 1], sorted[i], request->out, base_name(sorted[i]));
+					sorted[i - 1], sorted[i], request->out, vg_path_name(sorted[i]));
 	}
 	free(sorted);
 	return rc;

@@ -39,7 +39,7 @@ char *vg_record_view_path(const struct vg_record_options *options)
 		executable_read(options->pids.items[0], room, sizeof room);
 	else
 		snprintf(room, sizeof room, "%s", options->command[0]);
-	vg_output_path_make_name(vg_output_path_name(room), name);
+	vg_output_path_make_name(vg_path_name(room), name);
 	return asprintf(&path, "./%s.html", name) >= 0 ? path : NULL;
 }
 

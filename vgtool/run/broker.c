@@ -37,13 +37,6 @@ static bool request_is_valid(const struct vg_broker_request *request, ssize_t by
 	       request->build_id_bytes <= VG_BUILD_ID_MAX_BYTES && request->pid <= INT32_MAX;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static bool path_format(char path[PATH_MAX], const char *directory, const char *name)
 {
 	int length = snprintf(path, PATH_MAX, "%s/%s", directory, name);
@@ -53,7 +46,7 @@ static bool path_format(char path[PATH_MAX], const char *directory, const char *
 
 static int offer_open(const struct vg_broker_offer *offer, const struct vg_broker_request *request, char path[PATH_MAX])
 {
-	if (strcmp(base_name(offer->path), request->name) != 0 ||
+	if (strcmp(vg_path_name(offer->path), request->name) != 0 ||
 	    snprintf(path, PATH_MAX, "%s", offer->path) >= PATH_MAX)
 		return -1;
 	return fcntl(offer->fd, F_DUPFD_CLOEXEC, 0);
@@ -84,7 +77,7 @@ static int mapped_open(const struct vg_mapped_file *mapped, const struct vg_brok
 {
 	int fd;
 
-	if (strcmp(base_name(mapped->path), request->name) != 0 ||
+	if (strcmp(vg_path_name(mapped->path), request->name) != 0 ||
 	    snprintf(path, PATH_MAX, "%s", mapped->path) >= PATH_MAX)
 		return -1;
 	fd = vg_mapped_file_open(mapped);
