@@ -19,8 +19,7 @@ struct vg_infile {
 /*
  * Opens a regular file for reading; follows links.  The type is known before open(2), which has effects on devices (a
  * watchdog starts) and waits for the writer of a FIFO.  The seccomp filter of the confined readers forbids open(2)
- * without O_NONBLOCK or O_PATH, so that no library opens a path itself.  For paths that a file names (the debug file of
- * a binary), see base/named_file.h.
+ * without O_NONBLOCK or O_PATH, so that no library opens a path itself.
  *
  * Returns a descriptor, which the caller owns; -EISDIR; -EINVAL: another type of file; or another negative errno.
  */
@@ -29,6 +28,17 @@ int vg_regular_file_open(const char *path);
 /* As vg_regular_file_open(), for an O_PATH descriptor of the file, which stays the caller's.  O_NONBLOCK: the file's
  * owner can hold a lease on it, which would block open(2) for 45 s (fcntl(2)). */
 int vg_regular_handle_open(int handle, const char *path);
+
+/*
+ * As vg_regular_file_open(), for a path that an untrusted file names: debug information has paths of other files, and a
+ * process chooses the paths of its own.  Such a path can lead to /proc/PID/root or another link in /proc, and from
+ * there into the mounts of a process whose file system never answers (base/process_file.h).  So links are followed, but
+ * none that is in /proc.  -ELOOP: the path has a link in /proc, or too many links.
+ */
+int vg_named_file_open(const char *path);
+
+/* The path without symbolic links, as of realpath(3), which the caller frees.  NULL: errno is set as above. */
+char *vg_named_real_path(const char *path);
 
 /* Sets *data_bytes to how many bytes of a regular file of this size are data, and not holes, as lseek(2) with SEEK_DATA
  * reports it.  A hole costs nobody anything, so limits of work and memory are multiples of the data.  A file system

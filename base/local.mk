@@ -10,7 +10,6 @@ base_libbase_a_SOURCES = \
 	base/hash.c base/hash.h \
 	base/infile.c base/infile.h \
 	base/intern.c base/intern.h \
-	base/named_file.c base/named_file.h \
 	base/number.c base/number.h \
 	base/option_table.c base/option_table.h \
 	base/outfile.c base/outfile.h \

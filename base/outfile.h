@@ -43,8 +43,8 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
  * later, vg_outfile_commit() returns -EEXIST, and PATH.part stays. */
 int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err *err);
 
-/* Like vg_outfile_open(), but the file is in the directory that this descriptor refers to, which stays the caller's, and
- * is never written in place.  Only the last component of the path is used, and the whole path in messages. */
+/* Like vg_outfile_open(), but the file is in the directory that this descriptor refers to, which stays the caller's,
+ * and is never written in place.  Only the last component of the path is used, and the whole path in messages. */
 int vg_outfile_open_in(struct vg_outfile *file, int directory, const char *path, struct vg_err *err);
 
 /*

@@ -10,7 +10,6 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/infile.h"
-#include "base/named_file.h"
 #include "base/sorted.h"
 
 /* libelf allocates the size that a compression header claims.  Deflate compresses at most 1032:1,

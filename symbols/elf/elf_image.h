@@ -26,7 +26,7 @@ struct vg_elf_image {
 	void *memory;           /* owned; the file's bytes, if opened from memory; or NULL */
 	VG_ARRAY(void *) decompressed;  /* owned; made by vg_elf_image_decompress() */
 	char *path;             /* owned */
-	bool path_is_given;     /* by the user, and not by a file or a process (base/named_file.h) */
+	bool path_is_given;     /* by the user, and not by a file or a process (base/infile.h) */
 	uint64_t load_base;     /* p_vaddr of the first PT_LOAD */
 	uint64_t file_data_bytes; /* size of the file without holes */
 	uint64_t data_bytes;    /* decompressed size of all sections together; limits the work on them */
@@ -49,7 +49,7 @@ int vg_elf_image_open_descriptor(struct vg_elf_image *image, int fd, const char 
 int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,
 			     const char *path, struct vg_err *err);
 
-/* As vg_elf_image_open(), for a path that comes from another file (base/named_file.h).  Without messages.
+/* As vg_elf_image_open(), for a path that comes from another file (base/infile.h).  Without messages.
  * any_type: also accepts relocatable files (ET_REL), such as dwz's files and DWARF packages. */
 int vg_elf_image_open_named(struct vg_elf_image *image, const char *path);
 int vg_elf_image_open_named_any_type(struct vg_elf_image *image, const char *path);

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/named_file.h"
+#include "base/infile.h"
 #include "base/process_file.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
