@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/infile.h"
 #include "base/process_file.h"
+#include "base/sorted.h"
 
 /* When module files have taken this CPU time, a reading of the maps reads no more of them.  Most modules have the
  * needed headers in memory: of the 60 libraries of clang++, the file of one is read, in 0.1 ms.  But a process of
@@ -247,17 +248,10 @@ static int fence_add(struct vg_modules *modules, const struct mapping *below, co
 
 uint64_t vg_modules_fence(const struct vg_modules *modules, uint64_t address)
 {
-	size_t low = 0, high = modules->fences.count;
+	const uint64_t *fences = modules->fences.items;
+	size_t above = vg_sorted_count_at_most(fences, modules->fences.count, sizeof *fences, 0, address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (modules->fences.items[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < modules->fences.count ? modules->fences.items[low] : UINT64_MAX;
+	return above < modules->fences.count ? fences[above] : UINT64_MAX;
 }
 
 /* The mapping of a file's first bytes. */

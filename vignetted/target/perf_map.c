@@ -10,6 +10,7 @@
 
 #include "base/infile.h"
 #include "base/process_file.h"
+#include "base/sorted.h"
 
 /* A line is two numbers and a name.  The writer truncates names that are too long for a profile, and counts them. */
 enum { LINES_MAX = 4 * 1000 * 1000, LINE_MAX_BYTES = VG_NAME_MAX_BYTES + 64 };
@@ -110,27 +111,10 @@ static FILE *map_open(struct vg_perf_map *map, uint64_t *bytes)
 	return file;
 }
 
-static int by_address(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 /* The index of the first address from `start` on. */
 static size_t address_at(const struct reading *reading, uint64_t start)
 {
-	size_t low = 0, high = reading->address_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (reading->addresses[middle] < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vg_sorted_count_below(reading->addresses, reading->address_count, sizeof *reading->addresses, 0, start);
 }
 
 static bool is_within(const struct reading *reading, size_t at, uint64_t start, uint64_t size)
@@ -264,7 +248,7 @@ int vg_perf_map_write(struct vg_perf_map *map, uint64_t *addresses, size_t count
 		map->unread_bytes = bytes;
 		return 0;
 	}
-	qsort(addresses, count, sizeof *addresses, by_address);
+	vg_sorted_sort(addresses, count, sizeof *addresses, 0);
 	read_bytes = lines_read(&reading, file);
 	fclose(file);
 	if (read_bytes < bytes)

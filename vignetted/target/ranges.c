@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "profile/model.h"
 
 static bool overlap(const struct vg_code_range *range, uint64_t start, uint64_t end)
@@ -244,17 +245,7 @@ bool vg_ranges_map(struct vg_ranges *ranges, uint64_t start, uint64_t end, uint3
 
 size_t vg_ranges_index(const struct vg_ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->now.count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (ranges->now.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vg_count_at_most(ranges->now.items, ranges->now.count, end, address);
 }
 
 const struct vg_code_range *vg_ranges_now(const struct vg_ranges *ranges, uint64_t address)
