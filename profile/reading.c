@@ -361,28 +361,19 @@ static bool ids_are_dense(const struct vg_profile *profile)
 	return profile->stack_ids.count == 0;
 }
 
-static int ids_fill(struct vg_profile *profile)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; rc >= 0 && i < profile->stacks.count; i++) {
-		uint32_t id = VG_STACK_ROOTS + i, index;
-
-		rc = vg_intern(&profile->stack_ids, &id, sizeof id, &index);
-	}
-	return rc < 0 ? rc : 0;
-}
-
 /* Returns 1 if the id is new, 0 if a node has it already, or -ENOMEM.  A new id belongs to the next node. */
 static int id_add(struct vg_profile *profile, uint32_t id)
 {
 	uint32_t index;
 	int rc = 0;
 
-	if (ids_are_dense(profile)) {
-		if (id - VG_STACK_ROOTS == profile->stacks.count)
-			return 1;
-		rc = ids_fill(profile);
+	if (ids_are_dense(profile) && id - VG_STACK_ROOTS == profile->stacks.count)
+		return 1;
+	/* The first other id needs the table, which then gets the ids of the nodes so far. */
+	for (uint32_t i = profile->stack_ids.count; rc >= 0 && i < profile->stacks.count; i++) {
+		uint32_t node_id = VG_STACK_ROOTS + i;
+
+		rc = vg_intern(&profile->stack_ids, &node_id, sizeof node_id, &index);
 	}
 	return rc < 0 ? rc : vg_intern(&profile->stack_ids, &id, sizeof id, &index);
 }
@@ -640,16 +631,18 @@ static int on_function(struct vg_reader *reader, struct vg_record_view *record)
 	return rc;
 }
 
-static int symbol_lines(struct vg_reader *reader, struct vg_record_view *record, struct vg_symbol *symbol)
+static int on_symbol(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
-	uint32_t count;
-	int rc = vg_cursor_array(&record->cursor, &count);
+	struct vg_symbol symbol = { .first = (uint32_t)profile->symbol_lines.count };
+	struct vg_symbol_key key = { 0 };
+	uint32_t count, index;
+	int rc = module_field(reader, record, &key.module);
 
-	symbol->first = (uint32_t)profile->symbol_lines.count;
-	if (rc != 0 || count % 2 != 0)
-		return -EBADMSG;
-	for (; rc == 0 && count > 0; count -= 2) {
+	if (rc != 0 || vg_cursor_uint(&record->cursor, &key.address) != 0 ||
+	    vg_cursor_array(&record->cursor, &count) != 0 || count % 2 != 0)
+		return rc != 0 ? rc : -EBADMSG;
+	for (; count > 0; count -= 2) {
 		struct vg_symbol_line line;
 		uint32_t id;
 
@@ -658,25 +651,10 @@ static int symbol_lines(struct vg_reader *reader, struct vg_record_view *record,
 		rc = function_get(reader, id, &line.function);
 		if (rc == 0)
 			rc = vg_array_push(&profile->symbol_lines, &line);
+		if (rc != 0)
+			return rc;
 	}
-	symbol->count = (uint32_t)profile->symbol_lines.count - symbol->first;
-	return rc;
-}
-
-static int on_symbol(struct vg_reader *reader, struct vg_record_view *record)
-{
-	struct vg_profile *profile = reader->profile;
-	struct vg_symbol_key key = { 0 };
-	struct vg_symbol symbol;
-	uint32_t index;
-	int rc;
-
-	rc = module_field(reader, record, &key.module);
-	if (rc != 0 || vg_cursor_uint(&record->cursor, &key.address) != 0)
-		return rc != 0 ? rc : -EBADMSG;
-	rc = symbol_lines(reader, record, &symbol);
-	if (rc != 0)
-		return rc;
+	symbol.count = (uint32_t)profile->symbol_lines.count - symbol.first;
 	profile->resolved = true;
 	rc = vg_intern(&profile->symbol_keys, &key, sizeof key, &index);
 	if (rc == 0)
