@@ -30,17 +30,12 @@ static uint32_t shift_index(uint32_t index, uint32_t first)
 	return index == VG_NONE ? VG_NONE : first + index;
 }
 
-/* ---- tables ----
- * Each function adds one table of the part, and sets the table's map.  Strings, modules and functions come first.  The
- * caller frees the maps. */
+/* ---- tables ---- */
 
 static int strings_merge(struct part *part)
 {
 	int rc = 0;
 
-	part->strings = calloc(part->from->strings.count + (size_t)1, sizeof *part->strings);
-	if (part->strings == NULL)
-		return -ENOMEM;
 	for (uint32_t i = 0; rc >= 0 && i < part->from->strings.count; i++)
 		rc = vg_intern_string(&part->to->strings, vg_intern_text(&part->from->strings, i), &part->strings[i]);
 	return rc < 0 ? rc : 0;
@@ -86,9 +81,6 @@ static int modules_merge(struct part *part)
 {
 	int rc = 0;
 
-	part->modules = calloc(part->from->modules.count + 1, sizeof *part->modules);
-	if (part->modules == NULL)
-		return -ENOMEM;
 	for (uint32_t i = 0; rc == 0 && i < part->from->modules.count; i++)
 		rc = module_add(part, i);
 	return rc;
@@ -99,9 +91,6 @@ static int functions_merge(struct part *part)
 	struct vg_profile *to = part->to;
 	int rc = 0;
 
-	part->functions = calloc(part->from->functions.count + 1, sizeof *part->functions);
-	if (part->functions == NULL)
-		return -ENOMEM;
 	for (size_t i = 0; rc >= 0 && i < part->from->functions.count; i++) {
 		struct vg_function function = part->from->functions.items[i];
 		uint32_t key[] = { map_index(part->strings, function.name),
@@ -324,7 +313,7 @@ static void counters_add(struct part *part)
 	}
 }
 
-static void header_add(struct part *part)
+static int header_merge(struct part *part)
 {
 	const struct vg_header *from = &part->from->header;
 	struct vg_header *to = &part->to->header;
@@ -339,10 +328,11 @@ static void header_add(struct part *part)
 	text_take(part, from->arch, &to->arch);
 	text_take(part, from->writer, &to->writer);
 	counters_add(part);
+	return 0;
 }
 
 /* The merged profile is truncated if one of its files is. */
-static int end_add(const struct part *part)
+static int end_merge(struct part *part)
 {
 	uint32_t end = map_index(part->strings, part->from->end_reason);
 	struct vg_profile *to = part->to;
@@ -389,8 +379,15 @@ static int counts_add(const struct part *part, const struct vg_counts *from, str
 	return rc < 0 ? rc : 0;
 }
 
+static int counts_merge(struct part *part)
+{
+	int rc = counts_add(part, &part->from->lost, &part->merge->lost, &part->to->lost);
+
+	return rc != 0 ? rc : counts_add(part, &part->from->stats, &part->merge->stats, &part->to->stats);
+}
+
 /* Offsets of damage are those in its own file. */
-static int damage_add(const struct part *part)
+static int damage_merge(struct part *part)
 {
 	const struct vg_profile *from = part->from;
 	struct vg_profile *to = part->to;
@@ -403,7 +400,7 @@ static int damage_add(const struct part *part)
 	return rc;
 }
 
-static void sums_add(const struct part *part)
+static int sums_merge(struct part *part)
 {
 	const struct vg_profile *from = part->from;
 	struct vg_profile *to = part->to;
@@ -418,6 +415,7 @@ static void sums_add(const struct part *part)
 	to->unknown_fields = vg_sum(to->unknown_fields, from->unknown_fields);
 	to->samples_total = vg_sum(to->samples_total, from->samples_total);
 	to->samples_without_stack = vg_sum(to->samples_without_stack, from->samples_without_stack);
+	return 0;
 }
 
 /* ---- profiles ---- */
@@ -431,7 +429,7 @@ static bool fits(const struct vg_profile *a, const struct vg_profile *b)
 	       a->symbol_lines.count + b->symbol_lines.count < VG_NONE;
 }
 
-static int process_add(const struct part *part)
+static int process_merge(struct part *part)
 {
 	struct vg_process process = part->from->processes.items[0];
 
@@ -442,63 +440,36 @@ static int process_add(const struct part *part)
 	return vg_array_push(&part->to->processes, &process);
 }
 
-static int part_add(struct part *part)
-{
-	struct vg_merge *merge = part->merge;
-	const struct vg_profile *from = part->from;
-	struct vg_profile *to = part->to;
-	int rc = strings_merge(part);
-
-	if (rc == 0)
-		rc = modules_merge(part);
-	if (rc == 0)
-		rc = functions_merge(part);
-	if (rc != 0)
-		return rc;
-	header_add(part);
-	sums_add(part);
-	rc = end_add(part);
-	if (rc == 0)
-		rc = process_add(part);
-	if (rc == 0)
-		rc = symbols_merge(part);
-	if (rc == 0)
-		rc = threads_merge(part);
-	if (rc == 0)
-		rc = stacks_merge(part);
-	if (rc == 0)
-		rc = jit_code_merge(part);
-	if (rc == 0)
-		rc = samples_merge(part);
-	if (rc == 0)
-		rc = events_merge(part);
-	if (rc == 0)
-		rc = counter_readings_merge(part);
-	if (rc == 0)
-		rc = counts_add(part, &from->lost, &merge->lost, &to->lost);
-	if (rc == 0)
-		rc = counts_add(part, &from->stats, &merge->stats, &to->stats);
-	return rc == 0 ? damage_add(part) : rc;
-}
-
 int vg_merge_add(struct vg_merge *merge, const struct vg_profile *from, const char *path, struct vg_err *err)
 {
+	/* The first three set the maps that the others use. */
+	static int (*const steps[])(struct part *) = {
+		strings_merge, modules_merge, functions_merge, header_merge, end_merge, process_merge, symbols_merge,
+		threads_merge, stacks_merge, jit_code_merge, samples_merge, events_merge, counter_readings_merge,
+		counts_merge, sums_merge, damage_merge,
+	};
 	struct vg_profile *to = merge->profile;
 	struct part part = { .merge = merge, .from = from, .to = to };
 	int rc = to->strings.count == 0 ? vg_profile_begin(to) : 0;
 
 	if (rc == 0 && !fits(to, from))
 		return vg_err_set(err, -EFBIG, "%s: too large together with the profiles before it", path);
-	part.process = (uint32_t)to->processes.count;
-	part.first_thread = (uint32_t)to->threads.count;
-	part.first_stack = (uint32_t)to->stacks.count;
-	part.first_sample = (uint32_t)to->samples.count;
 	if (rc == 0) {
 		rc = header_check(&part, path, err);
 		if (rc != 0)
 			return rc;
-		rc = part_add(&part);
 	}
+	part.process = (uint32_t)to->processes.count;
+	part.first_thread = (uint32_t)to->threads.count;
+	part.first_stack = (uint32_t)to->stacks.count;
+	part.first_sample = (uint32_t)to->samples.count;
+	part.strings = calloc(from->strings.count + (size_t)1, sizeof *part.strings);
+	part.modules = calloc(from->modules.count + 1, sizeof *part.modules);
+	part.functions = calloc(from->functions.count + 1, sizeof *part.functions);
+	if (part.strings == NULL || part.modules == NULL || part.functions == NULL)
+		rc = -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < sizeof steps / sizeof *steps; i++)
+		rc = steps[i](&part);
 	free(part.strings);
 	free(part.modules);
 	free(part.functions);
