@@ -14,22 +14,50 @@
  * 100,000 (sysctl fs.mount-max). */
 enum { MOUNTS_MAX = 4096 };
 
-long vg_process_user(pid_t pid)
+static void field_read(const char *path, const char *key, char text[VG_PROCESS_FIELD_BYTES])
 {
-	char path[64], line[256];
-	long real, effective, saved, file, user = -1;
-	FILE *status;
+	FILE *file = fopen(path, "re");
+
+	text[0] = '\0';
+	while (file != NULL && fgets(text, VG_PROCESS_FIELD_BYTES, file) != NULL) {
+		if (strncmp(text, key, strlen(key)) == 0) {
+			memmove(text, text + strlen(key), strlen(text + strlen(key)) + 1);
+			break;
+		}
+		text[0] = '\0';
+	}
+	if (file != NULL)
+		fclose(file);
+}
+
+void vg_process_status(pid_t pid, const char *key, char text[VG_PROCESS_FIELD_BYTES])
+{
+	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	status = fopen(path, "re");
-	while (status != NULL && fgets(line, sizeof line, status) != NULL) {
-		if (sscanf(line, "Uid: %ld %ld %ld %ld", &real, &effective, &saved, &file) == 4 &&
-		    effective == real && saved == real && file == real)
-			user = real;
-	}
-	if (status != NULL)
-		fclose(status);
-	return user;
+	field_read(pid != VG_PROCESS_SELF ? path : "/proc/self/status", key, text);
+}
+
+pid_t vg_process_own_pid(pid_t pid)
+{
+	char text[VG_PROCESS_FIELD_BYTES];
+	const char *last;
+
+	vg_process_status(pid, "NSpid:", text);
+	last = strrchr(text, '\t');
+	return last != NULL ? (pid_t)strtol(last, NULL, 10) : 0;
+}
+
+long vg_process_user(pid_t pid)
+{
+	char text[VG_PROCESS_FIELD_BYTES];
+	long real, effective, saved, file;
+
+	if (pid <= 0)
+		return -1;
+	vg_process_status(pid, "Uid:", text);
+	return sscanf(text, "%ld %ld %ld %ld", &real, &effective, &saved, &file) == 4 && effective == real &&
+	       saved == real && file == real ? real : -1;
 }
 
 bool vg_process_is_own(pid_t pid)
@@ -85,17 +113,11 @@ static bool mount_find(const char *process, uint64_t id, const dev_t *device, st
 /* From proc_pid_fdinfo(5), which has the line "mnt_id:" also for O_PATH descriptors. */
 static bool mount_id_read(int file, uint64_t *id)
 {
-	char path[64], line[128];
-	bool is_found = false;
-	FILE *info;
+	char path[64], text[VG_PROCESS_FIELD_BYTES];
 
 	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", file);
-	info = fopen(path, "re");
-	while (info != NULL && !is_found && fgets(line, sizeof line, info) != NULL)
-		is_found = sscanf(line, "mnt_id: %" SCNu64, id) == 1;
-	if (info != NULL)
-		fclose(info);
-	return is_found;
+	field_read(path, "mnt_id:", text);
+	return sscanf(text, "%" SCNu64, id) == 1;
 }
 
 /* The mount can be one of our own namespace: if the process has left that namespace, its program is still there. */

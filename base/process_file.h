@@ -22,6 +22,14 @@
  *	if (vg_process_file_is_safe(link, pid)) ...
  */
 
+/* Sets the text to what is behind the key ("Uid:") in /proc/PID/status, or to "".  VG_PROCESS_SELF: of this process,
+ * even if /proc is that of another pid namespace. */
+enum { VG_PROCESS_FIELD_BYTES = 256, VG_PROCESS_SELF = -1 };
+void vg_process_status(pid_t pid, const char *key, char text[VG_PROCESS_FIELD_BYTES]);
+
+/* The process's id in its own pid namespace, which is the last number of NSpid; 0: unknown. */
+pid_t vg_process_own_pid(pid_t pid);
+
 /* The user id of the process: -1 if its four user ids differ, or are unknown. */
 long vg_process_user(pid_t pid);
 

@@ -74,34 +74,16 @@ void vg_mapped_files_read(struct vg_mapped_files *files, pid_t pid, size_t count
 		fclose(maps);
 }
 
-/* The process's id in its own namespace, which is the last number of NSpid; 0: unknown. */
-static long pid_in_namespace(const char *process)
-{
-	char path[300], line[256];
-	long pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%s/status", process);
-	file = fopen(path, "re");
-	while (file != NULL && pid == 0 && fgets(line, sizeof line, file) != NULL) {
-		const char *last = strrchr(line, '\t');
-
-		if (last != NULL && strncmp(line, "NSpid:", 6) == 0)
-			pid = strtol(last, NULL, 10);
-	}
-	if (file != NULL)
-		fclose(file);
-	return pid;
-}
-
 void vg_mapped_files_read_namespaces(struct vg_mapped_files *files, pid_t pid, size_t count_max)
 {
 	DIR *processes = opendir("/proc");
 	struct dirent *entry;
 
 	while (processes != NULL && (entry = readdir(processes)) != NULL) {
-		if (strspn(entry->d_name, "0123456789") == strlen(entry->d_name) && pid_in_namespace(entry->d_name) == pid)
-			vg_mapped_files_read(files, (pid_t)strtol(entry->d_name, NULL, 10), count_max);
+		pid_t outer = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (outer > 0 && vg_process_own_pid(outer) == pid)
+			vg_mapped_files_read(files, outer, count_max);
 	}
 	if (processes != NULL)
 		closedir(processes);

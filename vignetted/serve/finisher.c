@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process_file.h"
+
 struct answer {
 	int rc;
 	struct vg_err err;
@@ -30,18 +32,10 @@ static bool end_signal_is_pending(pid_t helper)
 {
 	const uint64_t wanted = UINT64_C(1) << (SIGINT - 1) | UINT64_C(1) << (SIGTERM - 1) |
 				UINT64_C(1) << (SIGHUP - 1);
-	char path[64], line[256];
-	bool pending = false;
-	FILE *file;
+	char text[VG_PROCESS_FIELD_BYTES];
 
-	snprintf(path, sizeof path, "/proc/%d/status", helper);
-	file = fopen(path, "re");
-	while (file != NULL && fgets(line, sizeof line, file) != NULL)
-		pending = pending || (strncmp(line, "ShdPnd:", 7) == 0 &&
-				      (strtoull(line + 7, NULL, 16) & wanted) != 0);
-	if (file != NULL)
-		fclose(file);
-	return pending;
+	vg_process_status(helper, "ShdPnd:", text);
+	return (strtoull(text, NULL, 16) & wanted) != 0;
 }
 
 /* The helper's CPU time.  schedstat counts it in nanoseconds.  0: unknown. */

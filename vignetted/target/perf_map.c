@@ -32,34 +32,18 @@ struct reading {
 	struct vg_intern names;
 };
 
-/* Sets the file's name and owner from /proc/PID/status.  The last number of NSpid is the pid in the process's own
- * namespace.  The last number of Uid is the user id of files that the process makes. */
-static void status_read(struct vg_perf_map *map, pid_t pid)
-{
-	char path[64], line[256];
-	pid_t number = pid;
-	FILE *file;
-
-	map->owner = (uid_t)-1;
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-		char *last = strrchr(line, '\t');
-
-		if (last != NULL && strncmp(line, "NSpid:", 6) == 0)
-			number = (pid_t)strtol(last, NULL, 10);
-		else if (last != NULL && strncmp(line, "Uid:", 4) == 0)
-			map->owner = (uid_t)strtoul(last, NULL, 10);
-	}
-	if (file != NULL)
-		fclose(file);
-	snprintf(map->name, sizeof map->name, "perf-%d.map", number);
-}
-
 void vg_perf_map_open(struct vg_perf_map *map, pid_t pid)
 {
+	pid_t own_pid = vg_process_own_pid(pid);
+	char text[VG_PROCESS_FIELD_BYTES];
+	const char *last;
+
 	map->directory = vg_process_path_find(pid, pid, "/tmp");
-	status_read(map, pid);
+	snprintf(map->name, sizeof map->name, "perf-%d.map", own_pid != 0 ? own_pid : pid);
+	/* The last number of Uid is the user id of files that the process makes. */
+	vg_process_status(pid, "Uid:", text);
+	last = strrchr(text, '\t');
+	map->owner = last != NULL ? (uid_t)strtoul(last, NULL, 10) : (uid_t)-1;
 }
 
 void vg_perf_map_close(struct vg_perf_map *map)

@@ -21,38 +21,19 @@
 
 /* ---- /proc/PID/status ---- */
 
-void vg_proc_status_text(pid_t pid, const char *key, char text[VG_PROC_STATUS_BYTES])
-{
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof path, pid != 0 ? "/proc/%d/status" : "/proc/self/status", pid);
-	text[0] = '\0';
-	file = fopen(path, "re");
-	while (file != NULL && fgets(text, VG_PROC_STATUS_BYTES, file) != NULL) {
-		if (strncmp(text, key, strlen(key)) == 0) {
-			memmove(text, text + strlen(key), strlen(text + strlen(key)) + 1);
-			break;
-		}
-		text[0] = '\0';
-	}
-	if (file != NULL)
-		fclose(file);
-}
-
 long vg_proc_status_number(pid_t pid, const char *key)
 {
-	char text[VG_PROC_STATUS_BYTES];
+	char text[VG_PROCESS_FIELD_BYTES];
 
-	vg_proc_status_text(pid, key, text);
+	vg_process_status(pid, key, text);
 	return text[0] != '\0' ? strtol(text, NULL, 10) : -1;
 }
 
 bool vg_proc_status_capable(int capability)
 {
-	char text[VG_PROC_STATUS_BYTES];
+	char text[VG_PROCESS_FIELD_BYTES];
 
-	vg_proc_status_text(0, "CapEff:", text);
+	vg_process_status(VG_PROCESS_SELF, "CapEff:", text);
 	return (strtoull(text, NULL, 16) >> capability & 1) != 0;
 }
 
@@ -64,10 +45,10 @@ enum { AUXV_ATTEMPTS = 20, AUXV_WAIT_US = 500 };
  * process is not in the namespace of /proc. */
 static int namespaces_count(pid_t pid)
 {
-	char text[VG_PROC_STATUS_BYTES];
+	char text[VG_PROCESS_FIELD_BYTES];
 	int count = 0;
 
-	vg_proc_status_text(pid, "NSpid:", text);
+	vg_process_status(pid, "NSpid:", text);
 	for (const char *at = text; *at != '\0'; at++)
 		count += *at == '\t';
 	return count;
@@ -81,7 +62,7 @@ static int proc_check(struct vg_err *err)
 
 	if (statfs("/proc", &mounted) == 0 ? mounted.f_type != PROC_SUPER_MAGIC : errno == ENOENT)
 		return vg_err_set(err, -ENOTSUP, "/proc is not mounted; vignetted needs it to find threads");
-	count = namespaces_count(0);
+	count = namespaces_count(VG_PROCESS_SELF);
 	/* Linux before 4.1 has no NSpid line: this is -ENOTSUP, too. */
 	if (count != 1)
 		return vg_err_set(err, -ENOTSUP, "/proc belongs to another pid namespace; mount the /proc of "

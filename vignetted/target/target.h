@@ -10,14 +10,7 @@
 
 #include "base/err.h"
 
-/* These functions read /proc/PID/status.  PID 0: our own status.  `key` includes the colon: "Uid:". */
-
-enum { VG_PROC_STATUS_BYTES = 256 };
-
-/* The text behind the key, or "". */
-void vg_proc_status_text(pid_t pid, const char *key, char text[VG_PROC_STATUS_BYTES]);
-
-/* The number behind the key, or -1. */
+/* The number behind the key in /proc/PID/status, or -1; see vg_process_status(). */
 long vg_proc_status_number(pid_t pid, const char *key);
 
 /* Whether we have this capability in our effective set. */
