@@ -11,35 +11,6 @@
  * plus the longest duration, TIME_MAX_US of reading.c, fits in 64 bits in nanoseconds. */
 static const uint64_t START_MAX_S = UINT64_C(1) << 33;
 
-int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
-{
-	struct vg_damage damage = { .problem = "a record is malformed" };
-	struct vg_record_view record;
-	int rc;
-
-	reader->segment_begins = reader->segment_begins || chunk->gap;
-	reader->chunk_begins = true;
-	reader->event_ns = reader->now_us * 1000;
-	for (;;) {
-		const unsigned char *start = chunk->payload.at;
-
-		rc = vg_record_next(&chunk->payload, &record);
-		if (rc == 0)
-			return 0;
-		if (rc > 0)
-			rc = vg_reader_record(reader, &record);
-		else
-			chunk->payload.at = chunk->payload.end;
-		if (rc == -EBADMSG) {
-			damage.offset = (uint64_t)(start - reader->bytes);
-			damage.bytes = (uint64_t)(chunk->payload.at - start);
-			rc = vg_profile_add_damage(reader->profile, &damage);
-		}
-		if (rc != 0)
-			return rc;
-	}
-}
-
 static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, uint64_t *good)
 {
 	struct vg_chunks chunks = { .bytes = file->bytes, .length = file->length };

@@ -713,7 +713,7 @@ static int on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *rec
 	return rc != 0 ? rc : vg_profile_add_symbol(profile, key.module, key.address, &line, 1);
 }
 
-/* ---- kinds ---- */
+/* ---- records and chunks ---- */
 
 /* By kind: the function that reads the record, and the number of fields that this version knows.  PAUSES and RATE are
  * not in the model.  Kinds of later versions and their further fields are skipped and counted. */
@@ -746,7 +746,7 @@ static const struct {
 	[VG_RECORD_KERNEL_SYMBOL] = { on_kernel_symbol, 3 },
 };
 
-int vg_reader_record(struct vg_reader *reader, struct vg_record_view *record)
+static int record_read(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
 
@@ -757,4 +757,33 @@ int vg_reader_record(struct vg_reader *reader, struct vg_record_view *record)
 	if (record->fields > kinds[record->kind].fields)
 		profile->unknown_fields += record->fields - kinds[record->kind].fields;
 	return kinds[record->kind].read != NULL ? kinds[record->kind].read(reader, record) : 0;
+}
+
+int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
+{
+	struct vg_damage damage = { .problem = "a record is malformed" };
+	struct vg_record_view record;
+	int rc;
+
+	reader->segment_begins = reader->segment_begins || chunk->gap;
+	reader->chunk_begins = true;
+	reader->event_ns = reader->now_us * 1000;
+	for (;;) {
+		const unsigned char *start = chunk->payload.at;
+
+		rc = vg_record_next(&chunk->payload, &record);
+		if (rc == 0)
+			return 0;
+		if (rc > 0)
+			rc = record_read(reader, &record);
+		else
+			chunk->payload.at = chunk->payload.end;
+		if (rc == -EBADMSG) {
+			damage.offset = (uint64_t)(start - reader->bytes);
+			damage.bytes = (uint64_t)(chunk->payload.at - start);
+			rc = vg_profile_add_damage(reader->profile, &damage);
+		}
+		if (rc != 0)
+			return rc;
+	}
 }

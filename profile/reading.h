@@ -18,11 +18,8 @@ struct vg_reader {
 	uint64_t event_ns;           /* time of the chunk's previous event; before the first event, the chunk's time */
 };
 
-/* In reader.c: adds the records of an intact chunk to the profile.  A malformed record is added to the damage.  Returns
- * 0 or -ENOMEM. */
+/* Adds the records of an intact chunk to the profile.  A malformed record is added to the damage.  Returns 0 or
+ * -ENOMEM. */
 int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk);
-
-/* In reading.c: adds one record to the model.  Returns 0, -ENOMEM, or -EBADMSG for a malformed record. */
-int vg_reader_record(struct vg_reader *reader, struct vg_record_view *record);
 
 #endif
