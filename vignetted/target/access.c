@@ -18,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/infile.h"
-#include "base/process_file.h"
 #include "vignetted/target/target.h"
 
 /* A tracer is reported if each of 45 checks within 0.5 s finds the same one.  On a busy machine a vignetted may have to
@@ -102,16 +100,9 @@ static int yama_scope(void)
 /* Reads the beginning of the ELF header of a process's executable.  Returns false if this is no ELF file. */
 static bool elf_head_read(pid_t pid, Elf64_Ehdr *head)
 {
-	char path[64];
+	int fd = vg_target_executable_open(pid);
 	ssize_t got;
-	int file, fd;
 
-	snprintf(path, sizeof path, "/proc/%d/exe", pid);
-	file = open(path, O_PATH | O_CLOEXEC);
-	if (file < 0)
-		return false;
-	fd = vg_process_file_is_safe(file, pid) ? vg_regular_handle_open(file, path) : -1;
-	close(file);
 	if (fd < 0)
 		return false;
 	got = read(fd, head, sizeof *head);

@@ -18,6 +18,7 @@
 #include "base/infile.h"
 #include "base/process_file.h"
 #include "base/sorted.h"
+#include "vignetted/target/target.h"
 
 /* When module files have taken this CPU time, a reading of the maps reads no more of them.  Most modules have the
  * needed headers in memory: of the 60 libraries of clang++, the file of one is read, in 0.1 ms.  But a process of
@@ -43,96 +44,70 @@ static struct vg_process_module *module_of(const struct vg_modules *modules, uin
 	return index != VG_NONE ? &modules->items.items[index] : NULL;
 }
 
-/* ---- a module's file ---- */
-
-/* A module's file, as in /proc/PID/maps. */
-struct module_file {
-	uint64_t address;            /* address of its first byte in the process */
-	uint64_t device, inode;
-	const char *path;
-};
-
-/* The ELF header, and the program headers, which linkers write behind it. */
-enum { HEADERS_MAX_BYTES = 4096 };
-
-/* Whether the file begins with the module's headers.  These contain the sizes of all segments, which differ between
- * builds. */
-static bool headers_match(int fd, uint64_t address, const struct vg_memory *memory)
-{
-	unsigned char ours[HEADERS_MAX_BYTES], theirs[HEADERS_MAX_BYTES];
-	Elf64_Ehdr header;
-	uint64_t bytes;
-
-	if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
-		return false;
-	bytes = header.e_phoff + (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
-	if (header.e_phoff >= sizeof ours || bytes > sizeof ours || bytes < sizeof header)
-		bytes = sizeof header;
-	return pread(fd, ours, bytes, 0) == (ssize_t)bytes && vg_memory_read(memory, address, theirs, bytes) == 0 &&
-	       memcmp(ours, theirs, bytes) == 0;
-}
-
-/* Opens the executable by the link /proc/PID/exe, which works for deleted files and for other mount namespaces.  Device
- * and inode are not compared, because stat(2) and /proc/PID/maps give different ones on overlayfs and btrfs. */
-static int executable_open(const struct module_file *file, const struct vg_memory *memory)
-{
-	char link[64];
-	int path_fd, fd = -1;
-
-	snprintf(link, sizeof link, "/proc/%d/exe", memory->pid);
-	path_fd = open(link, O_PATH | O_CLOEXEC);
-	if (path_fd < 0)
-		return -1;
-	if (vg_process_file_is_safe(path_fd, memory->pid))
-		fd = vg_regular_handle_open(path_fd, link);
-	close(path_fd);
-	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-static int library_open(const struct module_file *file, const struct vg_memory *memory)
-{
-	int path_fd = vg_process_path_find(memory->pid, memory->pid, file->path), fd;
-	struct stat status;
-
-	if (path_fd < 0)
-		return -1;
-	fd = fstat(path_fd, &status) == 0 && status.st_dev == file->device && status.st_ino == file->inode ?
-	     vg_regular_handle_open(path_fd, file->path) : -1;
-	close(path_fd);
-	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-/*
- * Opens the module's file for reading.  Returns a descriptor, which the caller closes, or -1 if no trustworthy file was
- * found.
- *
- * The process chooses the path, and the file that is there.  So the file must be safe (base/process_file.h), must be a
- * regular file that is not reached through a symbolic link, and must begin with the same ELF headers as the memory.
- * Unless it is the process's executable, it must also have the device and inode of the mapping.
- */
-static int module_file_open(const struct module_file *file, const struct vg_memory *memory)
-{
-	int fd = executable_open(file, memory);
-
-	return fd >= 0 ? fd : library_open(file, memory);
-}
-
-/* ---- the maps ---- */
-
 /* One line of /proc/PID/maps. */
 struct mapping {
 	uint64_t start, end, offset, device, inode;
 	bool executable;
 	const char *path;
 };
+
+/* ---- a module's file ---- */
+
+/* The ELF header, and the program headers, which linkers write behind it. */
+enum { HEADERS_MAX_BYTES = 4096 };
+
+/* Returns fd if its file begins with the headers that the process has at the address.  These contain the sizes of all
+ * segments, which differ between builds.  Otherwise closes fd, unless it is -1, and returns -1. */
+static int headers_compare(int fd, uint64_t address, const struct vg_memory *memory)
+{
+	unsigned char ours[HEADERS_MAX_BYTES], theirs[HEADERS_MAX_BYTES];
+	Elf64_Ehdr header;
+	uint64_t bytes;
+
+	if (fd < 0)
+		return -1;
+	if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header) {
+		bytes = header.e_phoff + (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
+		if (header.e_phoff >= sizeof ours || bytes > sizeof ours || bytes < sizeof header)
+			bytes = sizeof header;
+		if (pread(fd, ours, bytes, 0) == (ssize_t)bytes &&
+		    vg_memory_read(memory, address, theirs, bytes) == 0 && memcmp(ours, theirs, bytes) == 0)
+			return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+static int library_open(const struct mapping *head, pid_t pid)
+{
+	int path_fd = vg_process_path_find(pid, pid, head->path), fd;
+	struct stat status;
+
+	if (path_fd < 0)
+		return -1;
+	fd = fstat(path_fd, &status) == 0 && status.st_dev == head->device && status.st_ino == head->inode ?
+	     vg_regular_handle_open(path_fd, head->path) : -1;
+	close(path_fd);
+	return fd;
+}
+
+/*
+ * Opens the module's file for reading; `head` maps its first bytes.  Returns a descriptor, which the caller closes, or
+ * -1 if no trustworthy file was found.
+ *
+ * The process chooses the path, and the file that is there.  So the file must be safe (base/process_file.h), must be a
+ * regular file that is not reached through a symbolic link, and must begin with the same ELF headers as the memory.
+ * Unless it is the process's executable, it must also have the device and inode of the mapping.  Those of an executable
+ * are not compared, because stat(2) and /proc/PID/maps give different ones on overlayfs and btrfs.
+ */
+static int module_file_open(const struct mapping *head, const struct vg_memory *memory)
+{
+	int fd = headers_compare(vg_target_executable_open(memory->pid), head->start, memory);
+
+	return fd >= 0 ? fd : headers_compare(library_open(head, memory->pid), head->start, memory);
+}
+
+/* ---- the maps ---- */
 
 static bool mapping_parse(struct mapping *mapping, char *line)
 {
@@ -178,7 +153,6 @@ static uint64_t path_hash(const char *path, size_t length)
  * for this.  The next reading continues. */
 static void module_file_read(struct vg_modules *modules, struct vg_process_module *module, const struct mapping *head)
 {
-	const struct module_file file = { head->start, head->device, head->inode, head->path };
 	uint64_t cpu_ns;
 	int fd;
 
@@ -188,7 +162,7 @@ static void module_file_read(struct vg_modules *modules, struct vg_process_modul
 		return;
 	module->file_done = true;
 	cpu_ns = vg_thread_cpu_ns();
-	fd = module_file_open(&file, modules->memory);
+	fd = module_file_open(head, modules->memory);
 	if (fd >= 0) {
 		vg_sections_read(&module->image, fd);
 		close(fd);

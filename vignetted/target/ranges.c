@@ -12,6 +12,13 @@ static bool overlap(const struct vg_code_range *range, uint64_t start, uint64_t 
 	return range->start < end && range->end > start;
 }
 
+/* Index of the current range that contains the address.  If none does: index of the next range above the address, or
+ * now.count. */
+static size_t index_of(const struct vg_ranges *ranges, uint64_t address)
+{
+	return vg_count_at_most(ranges->now.items, ranges->now.count, end, address);
+}
+
 static size_t past_count(const struct vg_ranges *ranges)
 {
 	return ranges->past_total < VG_RANGES_PAST ? (size_t)ranges->past_total : VG_RANGES_PAST;
@@ -42,15 +49,11 @@ bool vg_ranges_reused(const struct vg_ranges *ranges, uint64_t start, uint64_t e
 
 void vg_ranges_begin(struct vg_ranges *ranges)
 {
-	size_t capacity = ranges->previous.capacity;
-	struct vg_code_range *items = ranges->previous.items;
+	__typeof__(ranges->now) unused = ranges->previous;
 
-	ranges->previous.items = ranges->now.items;
-	ranges->previous.count = ranges->now.count;
-	ranges->previous.capacity = ranges->now.capacity;
-	ranges->now.items = items;
+	ranges->previous = ranges->now;
+	ranges->now = unused;
 	ranges->now.count = 0;
-	ranges->now.capacity = capacity;
 }
 
 int vg_ranges_add(struct vg_ranges *ranges, uint64_t start, uint64_t end, uint32_t module)
@@ -207,7 +210,7 @@ bool vg_ranges_map(struct vg_ranges *ranges, uint64_t start, uint64_t end, uint3
 		.from = start, .younger_ns = UINT64_MAX,
 	};
 	struct vg_code_range rest = { 0 };
-	size_t first = vg_ranges_index(ranges, start), last = first;
+	size_t first = index_of(ranges, start), last = first;
 
 	past_shorten(ranges, start, end, module, time_ns);
 	if (ranges->latest_ns < time_ns)
@@ -243,14 +246,9 @@ bool vg_ranges_map(struct vg_ranges *ranges, uint64_t start, uint64_t end, uint3
 
 /* ---- finding ---- */
 
-size_t vg_ranges_index(const struct vg_ranges *ranges, uint64_t address)
-{
-	return vg_count_at_most(ranges->now.items, ranges->now.count, end, address);
-}
-
 const struct vg_code_range *vg_ranges_now(const struct vg_ranges *ranges, uint64_t address)
 {
-	size_t at = vg_ranges_index(ranges, address);
+	size_t at = index_of(ranges, address);
 
 	return at < ranges->now.count && ranges->now.items[at].start <= address ? &ranges->now.items[at] : NULL;
 }

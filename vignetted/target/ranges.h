@@ -27,9 +27,9 @@ enum { VG_RANGES_MAX = 1 << 18 };
 
 /* Where the process has code now, and where it had code before. */
 struct vg_ranges {
-	VG_ARRAY(struct vg_code_range) now; /* sorted, disjoint */
-	VG_ARRAY(struct vg_code_range) previous; /* during a reading: the ranges before the reading.  At other
-					times: working memory of vg_ranges_map(). */
+	/* now: sorted, disjoint.  previous: during a reading, the ranges before the reading; at other times, working
+	 * memory of vg_ranges_map(). */
+	VG_ARRAY(struct vg_code_range) now, previous;
 	struct vg_code_range past[VG_RANGES_PAST];
 	uint64_t past_total;         /* number of ranges ever put into `past` */
 	uint64_t latest_ns;          /* the latest since_ns of any range */
@@ -45,10 +45,6 @@ void vg_ranges_end(struct vg_ranges *ranges, uint64_t read_ns);
  * mapping replaces the ranges at its addresses, except ranges that a reading first saw after time_ns.  The calls must
  * be in order of time.  Returns whether ranges have changed. */
 bool vg_ranges_map(struct vg_ranges *ranges, uint64_t start, uint64_t end, uint32_t module, uint64_t time_ns);
-
-/* Index of the current range that contains the address.  If none does: index of the next range above the address, or
- * now.count. */
-size_t vg_ranges_index(const struct vg_ranges *ranges, uint64_t address);
 
 /* The current range that contains the address, or NULL. */
 const struct vg_code_range *vg_ranges_now(const struct vg_ranges *ranges, uint64_t address);

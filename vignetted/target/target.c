@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/process_file.h"
 
 /* ---- /proc/PID/status ---- */
@@ -123,6 +124,20 @@ static bool executed_path(pid_t pid, char path[PATH_MAX])
 	       executed.st_ino == executable.st_ino;
 	free(full);
 	return same;
+}
+
+int vg_target_executable_open(pid_t pid)
+{
+	char link[64];
+	int handle, fd;
+
+	snprintf(link, sizeof link, "/proc/%d/exe", pid);
+	handle = open(link, O_PATH | O_CLOEXEC);
+	if (handle < 0)
+		return -1;
+	fd = vg_process_file_is_safe(handle, pid) ? vg_regular_handle_open(handle, link) : -1;
+	close(handle);
+	return fd >= 0 ? fd : -1;
 }
 
 static void executable_path(pid_t pid, char path[PATH_MAX])

@@ -316,14 +316,13 @@ static void index_make(struct vg_memory *memory, struct vg_image *image)
 
 uint64_t vg_cfi_index_find(struct vg_memory *memory, struct vg_image *image, uint64_t address)
 {
-	const struct vg_fde_entry *place;
+	uint32_t fde;
 
 	if (image->eh_frame == 0 || address - image->base > UINT32_MAX)
 		return 0;
 	if (!image->fde_index.complete)
 		index_make(memory, image);
-	place = vg_fde_index_find(&image->fde_index, (uint32_t)(address - image->base));
-	return place != NULL ? image->base + place->fde : 0;
+	return vg_fde_index_find(&image->fde_index, (uint32_t)(address - image->base), &fde) ? image->base + fde : 0;
 }
 
 /* ---- the sorted table of .eh_frame_hdr ---- */
