@@ -342,64 +342,34 @@ bool vg_modules_may_be_replaced(const struct vg_modules *modules, uint64_t now_n
 	return modules->ranges.past_total != 0 || now_ns - modules->ranges.latest_ns < YOUNG_NS;
 }
 
-/* Images whose marks are checked together. */
-struct marks {
-	const struct vg_image *images[VG_MARKS_MAX];
-	size_t count;
-};
-
-/* Whether the process's memory still has all these marks.  Takes one process_vm_readv(2). */
-static bool marks_check(pid_t pid, const struct marks *marks)
+/* Whether the process's memory still has the marks of these modules, at most VG_MARKS_MAX.  Takes one
+ * process_vm_readv(2). */
+static bool marks_check(pid_t pid, struct vg_process_module *const *checked, size_t count)
 {
 	struct iovec remote[VG_MARKS_MAX], local;
 	unsigned char bytes[VG_MARKS_MAX * VG_MARK_BYTES];
 	size_t length = 0;
 
-	if (marks->count == 0)
+	if (count == 0)
 		return true;
-	for (size_t i = 0; i < marks->count; i++) {
-		const struct vg_image *image = marks->images[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct vg_image *image = &checked[i]->image;
 
 		remote[i] = (struct iovec){ (void *)image->mark_address, image->mark_bytes };
 		length += image->mark_bytes;
 	}
 	local = (struct iovec){ bytes, length };
-	if (process_vm_readv(pid, &local, 1, remote, marks->count, 0) != (ssize_t)length)
+	if (process_vm_readv(pid, &local, 1, remote, count, 0) != (ssize_t)length)
 		return false;
 	length = 0;
-	for (size_t i = 0; i < marks->count; i++) {
-		const struct vg_image *image = marks->images[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct vg_image *image = &checked[i]->image;
 
 		if (memcmp(bytes + length, image->mark, image->mark_bytes) != 0)
 			return false;
 		length += image->mark_bytes;
 	}
 	return true;
-}
-
-/* Sets hold[i] to whether the memory still has the mark of images[i].  Takes only one process_vm_readv(2) if no mark
- * has changed. */
-static void marks_check_each(pid_t pid, const struct marks *marks, bool *hold)
-{
-	bool all_hold = marks_check(pid, marks);
-
-	for (size_t i = 0; i < marks->count; i++) {
-		const struct marks one = { .images = { marks->images[i] }, .count = 1 };
-
-		hold[i] = all_hold || marks_check(pid, &one);
-	}
-}
-
-/* Adds an image.  If `marks` is full, checks and empties it first.  Returns false if a mark in the full
- * list has changed or cannot be read. */
-static bool marks_add(pid_t pid, struct marks *marks, const struct vg_image *image)
-{
-	bool full = marks->count == VG_MARKS_MAX, hold = !full || marks_check(pid, marks);
-
-	if (full)
-		marks->count = 0;
-	marks->images[marks->count++] = image;
-	return hold;
 }
 
 /* Whether the range still belongs to the module's file.  Two libraries of the same size without build ids can have the
@@ -442,14 +412,39 @@ static bool file_links_check(struct vg_modules *modules)
 
 bool vg_modules_check(struct vg_modules *modules)
 {
-	struct marks marks = { .count = 0 };
+	struct vg_process_module *batch[VG_MARKS_MAX];
+	size_t count = 0;
 
 	for (size_t i = 0; i < modules->items.count; i++) {
-		if (modules->items.items[i].loaded &&
-		    !marks_add(modules->memory->pid, &marks, &modules->items.items[i].image))
+		if (!modules->items.items[i].loaded)
+			continue;
+		batch[count++] = &modules->items.items[i];
+		if (count < VG_MARKS_MAX)
+			continue;
+		if (!marks_check(modules->memory->pid, batch, count))
 			return false;
+		count = 0;
 	}
-	return marks_check(modules->memory->pid, &marks) && file_links_check(modules);
+	return marks_check(modules->memory->pid, batch, count) && file_links_check(modules);
+}
+
+/* Modules that are checked together, and the range of each. */
+struct checks {
+	struct vg_process_module *modules[VG_MARKS_MAX];
+	const struct vg_code_range *ranges[VG_MARKS_MAX];
+	size_t count;
+	bool hold[VG_MARKS_MAX];     /* the module is still in its range: set by checks_run() */
+};
+
+/* Takes only one process_vm_readv(2) if no mark has changed. */
+static void checks_run(const struct vg_modules *modules, struct checks *checks)
+{
+	pid_t pid = modules->memory->pid;
+	bool all_hold = marks_check(pid, checks->modules, checks->count);
+
+	for (size_t i = 0; i < checks->count; i++)
+		checks->hold[i] = (all_hold || marks_check(pid, &checks->modules[i], 1)) &&
+				  file_link_check(modules, checks->modules[i], checks->ranges[i]);
 }
 
 /* Whether another module may have had the addresses at the latest copy. */
@@ -461,10 +456,7 @@ static bool is_in_doubt(const struct vg_modules *modules, const struct vg_code_r
 void vg_modules_copied(struct vg_modules *modules)
 {
 	const struct vg_ranges *ranges = &modules->ranges;
-	struct vg_process_module *checked[VG_MARKS_MAX];
-	const struct vg_code_range *at[VG_MARKS_MAX];
-	struct marks marks = { .count = 0 };
-	bool hold[VG_MARKS_MAX];
+	struct checks checks;
 	size_t young = 0;
 
 	modules->copies++;
@@ -474,49 +466,45 @@ void vg_modules_copied(struct vg_modules *modules)
 	for (size_t i = 0; i < ranges->now.count; i++)
 		young += is_young(&ranges->now.items[i], modules->copied_ns);
 	modules->young_are_checked = young <= YOUNG_MAX;
-	for (size_t i = 0; i < ranges->now.count && marks.count < VG_MARKS_MAX; i++) {
+	checks.count = 0;
+	for (size_t i = 0; i < ranges->now.count && checks.count < VG_MARKS_MAX; i++) {
 		const struct vg_code_range *range = &ranges->now.items[i];
 
 		if (range->module == VG_NONE || !is_in_doubt(modules, range))
 			continue;
-		at[marks.count] = range;
-		checked[marks.count] = module_of(modules, range->module);
-		marks.images[marks.count] = &checked[marks.count]->image;
-		marks.count++;
+		checks.ranges[checks.count] = range;
+		checks.modules[checks.count++] = module_of(modules, range->module);
 	}
-	marks_check_each(modules->memory->pid, &marks, hold);
-	for (size_t i = 0; i < marks.count; i++) {
-		if (hold[i] && file_link_check(modules, checked[i], at[i]))
-			checked[i]->seen_at_copy = modules->copies;
+	checks_run(modules, &checks);
+	for (size_t i = 0; i < checks.count; i++) {
+		if (checks.hold[i])
+			checks.modules[i]->seen_at_copy = modules->copies;
 	}
 }
 
 /* Reads up to VG_MARKS_MAX marks that frames[at] and the frames after it need.  Returns `at` for the next call. */
 static size_t batch_check(struct vg_modules *modules, const struct vg_frame *frames, size_t count, size_t at)
 {
-	const struct vg_code_range *ranges[VG_MARKS_MAX];
-	struct vg_process_module *checked[VG_MARKS_MAX];
-	struct marks marks = { .count = 0 };
 	uint64_t now_ns = vg_now_ns();
-	bool hold[VG_MARKS_MAX];
+	struct checks checks;
 
-	for (; at < count && marks.count < VG_MARKS_MAX; at++) {
+	checks.count = 0;
+	for (; at < count && checks.count < VG_MARKS_MAX; at++) {
 		struct vg_process_module *module = module_of(modules, frames[at].module);
 
 		if (module == NULL || module->checked_call == modules->confirm_calls || !module->loaded ||
 		    (module->confirmed_ns > modules->moment.time_ns && !module->check_due))
 			continue;
 		module->checked_call = modules->confirm_calls;
-		checked[marks.count] = module;
-		ranges[marks.count] = vg_ranges_now(&modules->ranges, frames[at].address);
-		marks.images[marks.count++] = &module->image;
+		checks.ranges[checks.count] = vg_ranges_now(&modules->ranges, frames[at].address);
+		checks.modules[checks.count++] = module;
 	}
-	marks_check_each(modules->memory->pid, &marks, hold);
-	for (size_t i = 0; i < marks.count; i++) {
-		if (!hold[i] || !file_link_check(modules, checked[i], ranges[i]))
+	checks_run(modules, &checks);
+	for (size_t i = 0; i < checks.count; i++) {
+		if (!checks.hold[i])
 			continue;
-		checked[i]->confirmed_ns = now_ns;
-		checked[i]->check_due = false;
+		checks.modules[i]->confirmed_ns = now_ns;
+		checks.modules[i]->check_due = false;
 	}
 	return at;
 }
