@@ -82,38 +82,25 @@ static bool ready_poll(struct pollfd *ready, size_t count, const struct timespec
 void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count)
 {
 	bool late = session->tracer.pending != 0, asked;
-	uint64_t now_ns = vg_now_ns(), left_ns = 0, cpu_ns;
-	struct timespec left, *timeout = NULL;
+	uint64_t now_ns = vg_now_ns(), due_ns = UINT64_MAX, left_ns, cpu_ns;
+	struct timespec left;
 
-	if (session->live != 0 && session->ticks.period_ns != 0) {
-		left_ns = session->ticks.due_ns > now_ns ? session->ticks.due_ns - now_ns : 0;
-		left = (struct timespec){ (time_t)(left_ns / 1000000000),
-					  (long)(left_ns % 1000000000) };
-		timeout = &left;
-	}
-	if (session->live != 0 && session->events.shared != NULL) {
-		uint64_t due_ns = session->events.begin_ns + session->events.due_ns;
-		uint64_t events_ns = due_ns > now_ns ? due_ns - now_ns : 0;
-
-		if (timeout == NULL || events_ns < left_ns) {
-			left_ns = events_ns;
-			left = (struct timespec){ 0, (long)events_ns };
-			timeout = &left;
-		}
-	}
+	if (session->live != 0 && session->ticks.period_ns != 0)
+		due_ns = session->ticks.due_ns;
+	if (session->live != 0 && session->events.shared != NULL &&
+	    session->events.begin_ns + session->events.due_ns < due_ns)
+		due_ns = session->events.begin_ns + session->events.due_ns;
 	/* A pending thread may stop late, and must then be released soon. */
-	if (late && (timeout == NULL || left_ns > RELEASE_PERIOD_NS)) {
-		left = (struct timespec){ 0, RELEASE_PERIOD_NS };
-		timeout = &left;
-	}
-	if (vg_dumps_busy(session)) {
-		left = (struct timespec){ 0, 0 };
-		timeout = &left;
-	}
+	if (late && now_ns + RELEASE_PERIOD_NS < due_ns)
+		due_ns = now_ns + RELEASE_PERIOD_NS;
+	if (vg_dumps_busy(session))
+		due_ns = now_ns;
+	left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+	left = (struct timespec){ (time_t)(left_ns / 1000000000), (long)(left_ns % 1000000000) };
 	if (late)
 		vg_priority_raise(&session->tracer.priority);
 	cpu_ns = vg_thread_cpu_ns();
-	asked = ready_poll(ready, count, timeout, late ? NULL : blocked_in_wait);
+	asked = ready_poll(ready, count, due_ns != UINT64_MAX ? &left : NULL, late ? NULL : blocked_in_wait);
 	session->tracer.got_cpu_ns = vg_got_cpu_ns(cpu_ns);
 	vg_priority_woken(&session->tracer.priority);
 	vg_tracer_pending_release(&session->tracer);
@@ -139,16 +126,12 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 		[PROCESS] = { .fd = session->target.pidfd, .events = POLLIN },
 	};
 	vg_recording_set live;
-	size_t count = SOCKETS;
 	int ended_by = 0;
 
-	while (ended_by == 0 && (session->live != 0 || (sockets != NULL && !sockets->until_recordings_end))) {
-		if (sockets != NULL) {
-			count = SOCKETS + sockets->count;
-			memcpy(ready + SOCKETS, sockets->polled, sockets->count * sizeof *ready);
-		}
-		vg_loop_wait(session, ready, count);
-		if (sockets != NULL && !sockets_turn(sockets, ready + SOCKETS))
+	while (ended_by == 0 && (session->live != 0 || !sockets->until_recordings_end)) {
+		memcpy(ready + SOCKETS, sockets->polled, sockets->count * sizeof *ready);
+		vg_loop_wait(session, ready, SOCKETS + sockets->count);
+		if (!sockets_turn(sockets, ready + SOCKETS))
 			break;
 		if (ready[SIGNALS].revents != 0)
 			ended_by = signal_read(signals);
@@ -165,7 +148,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 		vg_dumps_turn(session);
 		vg_session_end_stopped(session);
 		/* A limit has ended a recording.  Report it now: without recordings, the next wait may take forever. */
-		if (session->live != live && sockets != NULL && !sockets_turn(sockets, NULL))
+		if (session->live != live && !sockets_turn(sockets, NULL))
 			break;
 	}
 	return ended_by;

@@ -16,19 +16,15 @@ enum { VG_LOOP_SOCKETS = 24 };
 struct vg_loop_sockets {
 	struct pollfd polled[VG_LOOP_SOCKETS]; /* an fd of -1 is skipped */
 	size_t count;
-	bool until_recordings_end;      /* the loop ends when all recordings have ended, as without sockets */
+	bool until_recordings_end;      /* the loop ends when all recordings have ended by themselves.  Otherwise it
+					   continues, because the host requests the end later. */
 	bool (*on_turn)(void *context); /* called at each turn, even if no socket is ready; returns whether to
 					   continue */
 	void *context;
 };
 
-/*
- * Takes ticks until the process ends, a signal arrives, or on_turn() returns false.  When all recordings have ended by
- * themselves, the loop ends if `sockets` is NULL or has until_recordings_end set.  Otherwise the loop continues,
- * because the host requests the end later.
- *
- * Returns the number of the signal that ended the loop, or 0.
- */
+/* Takes ticks until the process ends, a signal arrives, on_turn() returns false, or the recordings have ended.  Returns
+ * the number of the signal that ended the loop, or 0. */
 int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets);
 
 /* Waits until a descriptor is ready, or until a tick or other work of the session is due.  Sets revents in `ready`.
