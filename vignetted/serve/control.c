@@ -234,22 +234,6 @@ static bool host_answer(struct control *control, struct client *client,
 	return false;
 }
 
-static bool host_serve(struct control *control, struct client *client)
-{
-	struct vg_wire_message message;
-	int fds[VG_CHANNEL_FDS];
-	bool stays;
-
-	if (vg_request_receive(client->socket, &message, fds, 0) != 0)
-		return false;            /* closed, or an invalid message */
-	stays = host_answer(control, client, &message, fds);
-	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
-		if (fds[i] >= 0)
-			close(fds[i]);
-	}
-	return stays;
-}
-
 /* ---- the loop's turn ---- */
 
 /* Returns the peer whose place a new connection may take: of the peers that wait for nothing, the one whose latest
@@ -282,6 +266,25 @@ static void peer_accept(struct control *control)
 		close(fd);
 }
 
+/* Receives a message and answers it.  Returns whether the connection stays open. */
+static bool client_serve(struct control *control, struct client *client)
+{
+	struct vg_wire_message message;
+	int fds[VG_CHANNEL_FDS];
+	bool stays;
+
+	client->message_number = ++control->message_number;
+	if (vg_request_receive(client->socket, &message, fds, 0) != 0)
+		return false;            /* closed, or an invalid message */
+	stays = client->kind == CLIENT_PEER ? vg_remote_answer(&control->remote, client->socket, &message, fds) :
+					      host_answer(control, client, &message, fds);
+	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	return stays;
+}
+
 /* Returns whether a connection of the host is left; without one the helper ends. */
 static bool on_turn(void *context)
 {
@@ -290,15 +293,9 @@ static bool on_turn(void *context)
 
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
-		bool stays = true;
 
-		if (control->sockets.polled[i].revents != 0 && client->kind != CLIENT_NONE) {
-			client->message_number = ++control->message_number;
-			stays = client->kind == CLIENT_PEER ?
-				vg_remote_serve(&control->remote, client->socket) :
-				host_serve(control, client);
-		}
-		if (!stays)
+		if (control->sockets.polled[i].revents != 0 && client->kind != CLIENT_NONE &&
+		    !client_serve(control, client))
 			client_close(control, client);
 		host_left = host_left || client->kind == CLIENT_HOST || client->kind == CLIENT_HOST_LISTEN;
 	}

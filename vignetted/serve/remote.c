@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "libvgctl/channel.h"
 #include "vignetted/serve/reply.h"
 #include "vignetted/session/dumps.h"
 #include "vignetted/session/recordings.h"
@@ -82,11 +81,11 @@ static void recording_finish(struct vg_remote *remote, struct vg_remote_recordin
 
 void vg_remote_complete_send(struct vg_remote *remote)
 {
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
 		struct vg_remote_recording *entry = &remote->recordings[i];
 		struct vg_wire_message message = { 0 };
 
-		if (entry->recording == NULL || !entry->recording->complete || entry->complete_sent)
+		if (!entry->recording->complete || entry->complete_sent)
 			continue;
 		/* An error means that the connection is closed.  The control loop notices this at its next turn. */
 		vg_channel_send(entry->owner, &message, VG_WIRE_COMPLETE, NULL, 0);
@@ -101,10 +100,10 @@ static bool on_named(struct vg_remote *remote, int socket, struct vg_wire_failur
 	bool found = false;
 
 	named->text[sizeof named->text - 1] = '\0';
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
 		struct vg_remote_recording *entry = &remote->recordings[i];
 
-		if (entry->recording == NULL || entry->owner != socket || !entry->complete_sent)
+		if (entry->owner != socket || !entry->complete_sent)
 			continue;
 		recording_finish(remote, entry, named->code < 0 ? named->code : 0, named->text);
 		found = true;
@@ -114,11 +113,9 @@ static bool on_named(struct vg_remote *remote, int socket, struct vg_wire_failur
 
 void vg_remote_disconnected(struct vg_remote *remote, int socket)
 {
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
 		struct vg_remote_recording *entry = &remote->recordings[i];
 
-		if (entry->recording == NULL)
-			continue;
 		if (entry->end_peer == socket)
 			entry->end_peer = -1;
 		if (entry->owner != socket)
@@ -130,14 +127,11 @@ void vg_remote_disconnected(struct vg_remote *remote, int socket)
 
 bool vg_remote_is_waiting(const struct vg_remote *remote, int socket)
 {
-	bool needed = false;
-
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++) {
-		const struct vg_remote_recording *entry = &remote->recordings[i];
-
-		needed = needed || (entry->recording != NULL && (entry->owner == socket || entry->end_peer == socket));
+	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
+		if (remote->recordings[i].owner == socket || remote->recordings[i].end_peer == socket)
+			return true;
 	}
-	return needed || vg_dumps_peer_waits(remote->session, socket);
+	return vg_dumps_peer_waits(remote->session, socket);
 }
 
 vg_recording_set vg_remote_set(const struct vg_remote *remote)
@@ -160,10 +154,8 @@ void vg_remote_events_update(struct vg_remote *remote)
 
 void vg_remote_end_all(struct vg_remote *remote, const char *reason)
 {
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++) {
-		if (remote->recordings[i].recording != NULL)
-			vg_session_end(remote->session, remote->recordings[i].recording, reason);
-	}
+	VG_EACH_RECORDING(i, vg_remote_set(remote))
+		vg_session_end(remote->session, remote->recordings[i].recording, reason);
 	vg_remote_complete_send(remote);
 }
 
@@ -177,6 +169,7 @@ void vg_remote_finish(struct vg_remote *remote)
 		uint64_t now_ns = vg_now_ns();
 		struct vg_wire_message message;
 
+		/* on_named() may have finished this one, too: it has the same owner. */
 		if (entry->recording == NULL || entry->end_peer < 0)
 			continue;
 		if (vg_channel_receive(entry->owner, &message, NULL, NULL,
@@ -265,10 +258,10 @@ static struct vg_remote_recording *recording_find(struct vg_remote *remote, uint
 	struct vg_remote_recording *found = NULL;
 
 	*why = id == 0 ? "the process has no remote session" : "no remote session has that number";
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
 		struct vg_remote_recording *entry = &remote->recordings[i];
 
-		if (entry->recording == NULL || entry->complete_sent || (id != 0 && entry->recording->number != id))
+		if (entry->complete_sent || (id != 0 && entry->recording->number != id))
 			continue;
 		if (found != NULL) {
 			*why = "there are several remote sessions: give the number of one";
@@ -352,8 +345,7 @@ static void mark(struct vg_remote *remote, int socket, char *label)
 	vg_channel_send(socket, &message, VG_WIRE_MARKED, NULL, 0);
 }
 
-static bool request_answer(struct vg_remote *remote, int socket, struct vg_wire_message *message,
-			   int fds[VG_CHANNEL_FDS])
+bool vg_remote_answer(struct vg_remote *remote, int socket, struct vg_wire_message *message, int fds[VG_CHANNEL_FDS])
 {
 	switch ((enum vg_wire_kind)message->kind) {
 	case VG_WIRE_STATUS:
@@ -383,20 +375,4 @@ static bool request_answer(struct vg_remote *remote, int socket, struct vg_wire_
 		break;
 	}
 	return false;
-}
-
-bool vg_remote_serve(struct vg_remote *remote, int socket)
-{
-	struct vg_wire_message message;
-	int fds[VG_CHANNEL_FDS];
-	bool good;
-
-	if (vg_request_receive(socket, &message, fds, 0) != 0)
-		return false;
-	good = request_answer(remote, socket, &message, fds);
-	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
-		if (fds[i] >= 0)
-			close(fds[i]);
-	}
-	return good;
 }

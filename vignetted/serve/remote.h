@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_REMOTE_H
 #define VG_VIGNETTED_REMOTE_H
 
+#include "libvgctl/channel.h"
 #include "libvgctl/wire.h"
 #include "vignetted/session/session.h"
 
@@ -24,9 +25,9 @@ struct vg_remote {
 	struct vg_remote_recording recordings[VG_RECORDINGS_MAX]; /* by the recording's index */
 };
 
-/* Reads one message from a connection and answers it.  Returns false if the caller must close the connection: the peer
- * has left, or sent an invalid message. */
-bool vg_remote_serve(struct vg_remote *remote, int socket);
+/* Answers a message of a connection.  Sets a descriptor that it keeps to -1.  Returns false if the message is invalid:
+ * the caller must close the connection. */
+bool vg_remote_answer(struct vg_remote *remote, int socket, struct vg_wire_message *message, int fds[VG_CHANNEL_FDS]);
 
 /* Call it when the connection is closed.  Ends the recordings that a request on this connection began. */
 void vg_remote_disconnected(struct vg_remote *remote, int socket);
