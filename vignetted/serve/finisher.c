@@ -6,12 +6,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/process_file.h"
@@ -38,21 +37,15 @@ static bool end_signal_is_pending(pid_t helper)
 	return (strtoull(text, NULL, 16) & wanted) != 0;
 }
 
-/* The helper's CPU time.  schedstat counts it in nanoseconds.  0: unknown. */
+/* The helper's CPU time.  0: unknown. */
 static uint64_t cpu_used_ns(pid_t helper)
 {
-	unsigned long long used_ns = 0;
-	char path[64];
-	FILE *file;
+	struct timespec used = { 0 };
+	clockid_t clock;
 
-	snprintf(path, sizeof path, "/proc/%d/schedstat", helper);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return 0;
-	if (fscanf(file, "%llu", &used_ns) != 1)
-		used_ns = 0;
-	fclose(file);
-	return used_ns;
+	if (clock_getcpuclockid(helper, &clock) == 0)
+		clock_gettime(clock, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 /* Waits until the helper asks or exits.  A helper that reads memory which never arrives (userfaultfd(2), a FUSE
