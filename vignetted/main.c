@@ -226,25 +226,10 @@ static int record(struct vg_arguments *arguments, int signals)
 	return status;
 }
 
-static int check(const struct vg_arguments *arguments)
-{
-	struct vg_check check;
-	struct vg_err err;
-
-	if (vg_check_run(&check, arguments->pid, &err) != 0)
-		return fail(&err);
-	for (size_t i = 0; i < check.count; i++) {
-		const struct vg_check_line *line = &check.lines[i];
-
-		vg_print(stdout, "%s: %s%s%s\n", line->question, line->good ? "yes" : "no", line->good ? "" : ": ",
-			 line->good ? "" : line->why.text);
-	}
-	return check.possible ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 static int run(struct vg_arguments *arguments)
 {
 	struct vg_err err;
+	bool possible;
 	int signals;
 
 	switch (arguments->request) {
@@ -255,7 +240,9 @@ static int run(struct vg_arguments *arguments)
 		puts("vignetted " PACKAGE_VERSION);
 		return EXIT_SUCCESS;
 	case VG_REQUEST_CHECK:
-		return check(arguments);
+		if (vg_check_print(stdout, arguments->pid, &possible, &err) != 0)
+			return fail(&err);
+		return possible ? EXIT_SUCCESS : EXIT_FAILURE;
 	case VG_REQUEST_RECORD: case VG_REQUEST_SERVE:
 		break;
 	}

@@ -5,28 +5,28 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "vignetted/capture/counters.h"
 #include "vignetted/capture/timers.h"
 #include "vignetted/target/access.h"
 #include "vignetted/target/kernel_symbols.h"
 #include "vignetted/target/target.h"
 
-static struct vg_check_line *line_add(struct vg_check *check, const char *question, bool good)
+/* Prints an answer.  `why` says why it is no; NULL: it is yes. */
+static void answer_print(FILE *file, const char *question, const struct vg_err *why)
 {
-	struct vg_check_line *line = &check->lines[check->count++];
-
-	*line = (struct vg_check_line){ .question = question, .good = good };
-	return line;
+	vg_print(file, "%s: %s%s\n", question, why == NULL ? "yes" : "no: ", why == NULL ? "" : why->text);
 }
 
-/* Adds a line.  If its answer is no, no recording is possible. */
-static void permission_add(struct vg_check *check, const char *question, const struct vg_access *access,
-			   enum vg_permission permission)
+/* Returns whether the answer is yes.  If it is no, no recording is possible. */
+static bool permission_print(FILE *file, const char *question, const struct vg_access *access,
+			     enum vg_permission permission)
 {
-	struct vg_check_line *line = line_add(check, question, permission == VG_PERMITTED);
+	struct vg_err why;
+	bool good = vg_access_error(access, permission, &why) == 0;
 
-	vg_access_error(access, permission, &line->why);
-	check->possible = check->possible && line->good;
+	answer_print(file, question, good ? NULL : &why);
+	return good;
 }
 
 static void timers_error(enum vg_timer_permission permission, int rc, int level, struct vg_err *err)
@@ -77,22 +77,18 @@ static int kernel_names_check(struct vg_err *err)
 }
 
 /* Tries to open a timer of the process, or of ourselves if no process was given. */
-static void timers_add(struct vg_check *check, pid_t pid)
+static void timers_print(FILE *file, pid_t pid)
 {
 	struct vg_err why;
 	enum vg_timer_permission permission = timers_try(pid != 0 ? pid : getpid(), &why);
-	bool any = permission == VG_TIMERS_PERMITTED || permission == VG_TIMERS_OF_USER_CODE;
-	struct vg_check_line *line = line_add(check, "sample running threads by timers", any);
+	bool all = permission == VG_TIMERS_PERMITTED, any = all || permission == VG_TIMERS_OF_USER_CODE;
 
-	line->why = why;
-	if (!any)
-		return;
-	line = line_add(check, "sample kernel code by timers", permission == VG_TIMERS_PERMITTED);
-	line->why = why;
-	if (permission != VG_TIMERS_PERMITTED)
-		return;
-	line = line_add(check, "record the functions of the kernel (--kernel)", true);
-	line->good = kernel_names_check(&line->why) == 0;
+	answer_print(file, "sample running threads by timers", any ? NULL : &why);
+	if (any)
+		answer_print(file, "sample kernel code by timers", all ? NULL : &why);
+	if (all)
+		answer_print(file, "record the functions of the kernel (--kernel)",
+			     kernel_names_check(&why) == 0 ? NULL : &why);
 }
 
 int vg_check_kernel(struct vg_err *err)
@@ -104,34 +100,32 @@ int vg_check_kernel(struct vg_err *err)
 	return rc == 0 ? 0 : vg_err_set(err, rc, "--kernel: %s", why.text);
 }
 
-int vg_check_run(struct vg_check *check, pid_t pid, struct vg_err *err)
+int vg_check_print(FILE *file, pid_t pid, bool *possible, struct vg_err *err)
 {
 	struct vg_target target;
 	struct vg_access access;
-	int rc;
+	int rc = vg_target_open(&target, pid != 0 ? pid : getpid(), err);
 
-	*check = (struct vg_check){ .possible = true };
-	rc = vg_target_open(&target, pid != 0 ? pid : getpid(), err);
 	if (rc != 0)
 		return rc;
 	vg_target_close(&target);
-	if (pid == 0)
+	if (pid == 0) {
 		vg_access_read_own(&access);
-	else
+		*possible = permission_print(file, "trace a command that vignetted starts", &access,
+					     vg_permission_command(access.facts.yama_scope,
+								   vg_proc_status_capable(CAP_SYS_PTRACE)));
+	} else {
 		vg_access_read(&access, pid);
-	if (pid == 0)
-		permission_add(check, "trace a command that vignetted starts", &access,
-			       vg_permission_command(access.facts.yama_scope,
-						     vg_proc_status_capable(CAP_SYS_PTRACE)));
-	else
-		permission_add(check, "trace the process", &access, vg_permission_trace(&access.facts));
-	if (check->possible || access.facts.filtered)
-		permission_add(check, "sample threads by stops", &access,
-			       access.facts.filtered ? VG_FORBIDDEN_FILTER : VG_PERMITTED);
+		*possible = permission_print(file, "trace the process", &access, vg_permission_trace(&access.facts));
+	}
+	if (*possible || access.facts.filtered)
+		*possible &= permission_print(file, "sample threads by stops", &access,
+					      access.facts.filtered ? VG_FORBIDDEN_FILTER : VG_PERMITTED);
 	/* 0: the executable cannot be read. */
 	if (access.machine != 0)
-		permission_add(check, "unwind the program, which is for this machine", &access, vg_permission_machine(&access.facts));
-	if (check->possible)
-		timers_add(check, pid);
+		*possible &= permission_print(file, "unwind the program, which is for this machine", &access,
+					      vg_permission_machine(&access.facts));
+	if (*possible)
+		timers_print(file, pid);
 	return 0;
 }
