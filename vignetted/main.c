@@ -29,10 +29,7 @@ static void summary_print(const struct vg_recording *recording, const char *outp
 	uint64_t skipped = recorder->losses.samples[VG_LOSS_TICK_SKIPPED], lost = vg_recorder_lost(recorder) - skipped;
 
 	if (status->fd >= 0) {
-		vg_status_end(status, &(struct vg_status_end){
-			.samples = recorder->samples, .threads = recorder->threads,
-			.bytes = recorder->writer.file_bytes, .lost = lost, .skipped = skipped,
-			.reason = recording->ended });
+		vg_status_end(status, recording, lost, skipped);
 		return;
 	}
 	vg_print(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
@@ -92,20 +89,16 @@ static int session_begin(struct vg_session *session, const struct vg_arguments *
 	return rc != 0 ? rc : vg_session_begin(session, &arguments->session, fd, recording, err);
 }
 
-/* What shows the progress of a recording: `status` on --status-fd, `line` on the terminal. */
 struct progress {
-	const struct vg_session *session;
 	const struct vg_recording *recording;
 	struct vg_status status;
-	struct vg_status_line line;
 };
 
 static bool progress_show(void *context)
 {
 	struct progress *progress = context;
 
-	vg_status_progress(&progress->status, progress->recording->recorder.samples);
-	vg_status_line_show(&progress->line, progress->session);
+	vg_status_show(&progress->status, progress->recording->recorder.samples);
 	return true;
 }
 
@@ -115,13 +108,13 @@ static int session_run(const struct vg_arguments *arguments, int signals, const 
 {
 	static struct vg_session session;
 	struct vg_recording *recording = NULL;
-	struct progress progress = { .session = &session, .status = { .fd = arguments->status_fd } };
+	struct progress progress;
 	struct vg_loop_sockets sockets = { .until_recordings_end = true, .on_turn = progress_show,
 					   .context = &progress };
 	struct vg_err err;
 	int rc, rename_rc, ended_by;
 
-	vg_status_line_begin(&progress.line, arguments->quiet || arguments->status_fd >= 0);
+	vg_status_open(&progress.status, arguments->status_fd, arguments->quiet);
 	rc = session_begin(&session, arguments, file->fd, &recording, &err);
 	if (rc != 0) {
 		vg_session_close(&session);
@@ -131,7 +124,7 @@ static int session_run(const struct vg_arguments *arguments, int signals, const 
 	progress.recording = recording;
 	vg_status_begin(&progress.status, session.target.pid);
 	ended_by = vg_loop_run(&session, signals, &sockets);
-	vg_status_line_end(&progress.line);
+	vg_status_hide(&progress.status);
 	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)
 		vg_err_sys(&err, rc, "%s: the profile is incomplete", file->path);
@@ -247,7 +240,7 @@ static int run(struct vg_arguments *arguments)
 		break;
 	}
 	/* Before the first descriptor of our own is opened, which could get this number. */
-	if (arguments->status_fd >= 0 && vg_status_open(arguments->status_fd, &err) != 0)
+	if (arguments->status_fd >= 0 && vg_status_check(arguments->status_fd, &err) != 0)
 		return fail(&err);
 	signals = vg_loop_signals();
 	if (signals < 0) {
