@@ -48,7 +48,7 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/session/ticks.c vignetted/session/ticks.h \
 	vignetted/session/timer_samples.c vignetted/session/timer_samples.h \
 	vignetted/target/access.c vignetted/target/access.h \
-	vignetted/target/bytes.c vignetted/target/bytes.h \
+	vignetted/target/bytes.h \
 	vignetted/target/events.c vignetted/target/events.h \
 	vignetted/target/image.c vignetted/target/image.h \
 	vignetted/target/kernel_symbols.c vignetted/target/kernel_symbols.h \
