@@ -95,17 +95,6 @@ static void segment_read(struct vg_image *image, const struct vg_memory *memory,
 	}
 }
 
-static int header_read(Elf64_Ehdr *header, const struct vg_memory *memory, uint64_t address)
-{
-	if (vg_memory_read(memory, address, header, sizeof *header) != 0 ||
-	    memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0 ||
-	    header->e_phnum > PHDRS_MAX)
-		return -ENOEXEC;
-	return 0;
-}
-
 int vg_image_read(struct vg_image *image, const struct vg_memory *memory, uint64_t address)
 {
 	Elf64_Phdr segments[PHDRS_MAX];
@@ -113,9 +102,10 @@ int vg_image_read(struct vg_image *image, const struct vg_memory *memory, uint64
 	size_t first;
 
 	memset(image, 0, sizeof *image);
-	if (header_read(&header, memory, address) != 0 ||
-	    vg_memory_read(memory, address + header.e_phoff, segments,
-			   header.e_phnum * sizeof *segments) != 0)
+	if (vg_memory_read(memory, address, &header, sizeof header) != 0 ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 || header.e_phnum > PHDRS_MAX ||
+	    vg_memory_read(memory, address + header.e_phoff, segments, header.e_phnum * sizeof *segments) != 0)
 		return -ENOEXEC;
 	for (first = 0; first < header.e_phnum && segments[first].p_type != PT_LOAD; first++)
 		;
