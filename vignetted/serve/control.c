@@ -113,12 +113,6 @@ static void client_close(struct control *control, struct client *client)
 
 /* ---- requests of the host ---- */
 
-static int host_begin(struct control *control, struct client *client,
-		      const struct vg_session_options *options, struct vg_err *err)
-{
-	return vg_session_begin(control->session, options, client->file, &client->recording, err);
-}
-
 static void started_send(const struct control *control, int socket)
 {
 	struct vg_wire_message message = { 0 };
@@ -141,7 +135,7 @@ static bool on_begin(struct control *control, struct client *client,
 	client->file = fds[0];
 	fds[0] = -1;
 	if (rc == 0)
-		rc = host_begin(control, client, &options, &err);
+		rc = vg_session_begin(control->session, &options, client->file, &client->recording, &err);
 	if (rc != 0) {
 		vg_reply_failed(client->socket, rc, err.text[0] != '\0' ? err.text :
 				"the session could not begin");
@@ -389,7 +383,7 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
 	control->session->unconfined = vg_confine(listens, control->session->max_memory_bytes, NULL) != 0;
 	rc = vg_session_start(control->session, options, err);
-	return rc != 0 || listens ? rc : host_begin(control, client, options, err);
+	return rc != 0 || listens ? rc : vg_session_begin(control->session, options, file, &client->recording, err);
 }
 
 int vg_control_serve(int socket, int signals)
