@@ -29,32 +29,6 @@ static bool permission_print(FILE *file, const char *question, const struct vg_a
 	return good;
 }
 
-static void timers_error(enum vg_timer_permission permission, int rc, int level, struct vg_err *err)
-{
-	char own[VG_ACCESS_PATH_BYTES];
-
-	vg_access_own_path(own);
-	switch (permission) {
-	case VG_TIMERS_PERMITTED:
-		return;
-	case VG_TIMERS_OF_USER_CODE:
-		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; let root "
-			   "run: sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level,
-			   own);
-		return;
-	case VG_TIMERS_PARANOID:
-		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; let root run: "
-			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
-		return;
-	case VG_TIMERS_POLICY:
-		vg_err_set(err, rc, "perf_event_open(2) is forbidden by a container's seccomp filter or another "
-			   "policy, so threads are stopped instead");
-		return;
-	case VG_TIMERS_UNAVAILABLE:
-		vg_err_sys(err, rc, "perf_event_open(2) fails, so threads are stopped instead");
-	}
-}
-
 /* Tries to open a timer of the process.  Sets err to what is not permitted. */
 static enum vg_timer_permission timers_try(pid_t pid, struct vg_err *err)
 {
@@ -62,8 +36,29 @@ static enum vg_timer_permission timers_try(pid_t pid, struct vg_err *err)
 	int level = vg_counters_paranoid_level(), rc = vg_timers_try(pid, &user_only);
 	enum vg_timer_permission permission = vg_permission_timers(rc, user_only, level,
 								   vg_proc_status_capable(CAP_PERFMON));
+	char own[VG_ACCESS_PATH_BYTES];
 
-	timers_error(permission, rc, level, err);
+	vg_access_own_path(own);
+	switch (permission) {
+	case VG_TIMERS_PERMITTED:
+		break;
+	case VG_TIMERS_OF_USER_CODE:
+		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; let root "
+			   "run: sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level,
+			   own);
+		break;
+	case VG_TIMERS_PARANOID:
+		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; let root run: "
+			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
+		break;
+	case VG_TIMERS_POLICY:
+		vg_err_set(err, rc, "perf_event_open(2) is forbidden by a container's seccomp filter or another "
+			   "policy, so threads are stopped instead");
+		break;
+	case VG_TIMERS_UNAVAILABLE:
+		vg_err_sys(err, rc, "perf_event_open(2) fails, so threads are stopped instead");
+		break;
+	}
 	return permission;
 }
 
