@@ -32,7 +32,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/serve/loop.c vignetted/serve/loop.h \
 	vignetted/serve/output_name.c vignetted/serve/output_name.h \
 	vignetted/serve/remote.c vignetted/serve/remote.h \
-	vignetted/serve/reply.c vignetted/serve/reply.h \
 	vignetted/serve/status.c vignetted/serve/status.h \
 	vignetted/session/account.c vignetted/session/account.h \
 	vignetted/session/counter_set.c vignetted/session/counter_set.h \

@@ -13,7 +13,6 @@
 #include "vignetted/serve/listener.h"
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/remote.h"
-#include "vignetted/serve/reply.h"
 #include "vignetted/session/dumps.h"
 #include "vignetted/session/threads.h"
 
@@ -145,6 +144,57 @@ static bool on_begin(struct control *control, struct client *client,
 	return true;
 }
 
+/* Why a recording, which has ended, takes no sample. */
+static int ended_error(const struct vg_session *session, const struct vg_recording *recording, struct vg_err *err)
+{
+	pid_t only = recording->options.thread;
+
+	if (recording->failure != 0)
+		return vg_err_sys(err, recording->failure, "the profile could not be written");
+	return vg_err_set(err, only != 0 && !vg_task_is_alive(&session->tasks, only) ? -ESRCH : -EFBIG, "%s",
+			  recording->ended);
+}
+
+/* Why the live recording has taken no sample of the thread. */
+static int thread_error(const struct vg_session *session, const struct vg_recording *recording, uint32_t thread, int rc,
+			struct vg_err *err)
+{
+	switch (rc) {
+	case -EINVAL:
+		return vg_err_set(err, rc, "the session samples only thread %d", recording->options.thread);
+	case -ENOSPC:
+		return vg_err_set(err, rc, "thread %u is not sampled: the process has more than max_threads threads",
+				  thread);
+	default:
+		return vg_err_set(err, rc, "process %d has no thread %u", session->target.pid, thread);
+	}
+}
+
+/* Takes one sample of the thread with this id, or of every thread if it is 0. */
+static bool on_sample(struct control *control, struct client *client, uint32_t thread)
+{
+	struct vg_recording *recording = client->recording;
+	struct vg_wire_message message = { 0 };
+	struct vg_err err;
+	int rc = thread > INT32_MAX ? -ESRCH : 0;
+
+	if (recording == NULL)
+		return false;
+	if (thread == 0)
+		vg_session_sample(control->session, recording);
+	else if (rc == 0)
+		rc = vg_session_sample_thread(control->session, recording, (pid_t)thread);
+	if (recording->ended != NULL)
+		rc = ended_error(control->session, recording, &err);
+	else if (rc != 0)
+		rc = thread_error(control->session, recording, thread, rc, &err);
+	if (rc == 0)
+		vg_channel_send(client->socket, &message, VG_WIRE_SAMPLED, NULL, 0);
+	else
+		vg_reply_failed(client->socket, rc, err.text);
+	return true;
+}
+
 /* Takes a further socket of the host, fds[0]. */
 static void on_join(struct control *control, struct client *client, int fds[VG_CHANNEL_FDS])
 {
@@ -202,10 +252,7 @@ static bool host_answer(struct control *control, struct client *client,
 	case VG_WIRE_BEGIN:
 		return on_begin(control, client, &message->begin, fds);
 	case VG_WIRE_SAMPLE:
-		if (client->recording == NULL)
-			return false;
-		vg_reply_sampled(control->session, client->recording, message->sample.thread, client->socket);
-		return true;
+		return on_sample(control, client, message->sample.thread);
 	case VG_WIRE_END:
 		if (client->recording != NULL)
 			vg_reply_ended(control->session, client->recording, client->socket,

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "vignetted/serve/reply.h"
 #include "vignetted/session/dumps.h"
 #include "vignetted/session/recordings.h"
 
@@ -17,6 +16,8 @@
 enum { NAME_TIMEOUT_MS = 1000 };
 
 _Static_assert((int)VG_WIRE_RECORDINGS == (int)VG_RECORDINGS_MAX, "a STATE message has room for all recordings");
+
+/* ---- for all connections ---- */
 
 int vg_options_from_wire(struct vg_session_options *options, const struct vg_wire_begin *begin)
 {
@@ -55,6 +56,79 @@ int vg_options_from_wire(struct vg_session_options *options, const struct vg_wir
 	     (begin->period_ns < VG_WIRE_PERIOD_LEAST_NS || begin->period_ns > VG_WIRE_PERIOD_MAX_NS)))
 		return -EINVAL;
 	return 0;
+}
+
+int vg_request_receive(int socket, struct vg_wire_message *message, int fds[VG_CHANNEL_FDS], int timeout_ms)
+{
+	int rc = vg_channel_receive(socket, message, fds, NULL, timeout_ms);
+
+	if (rc == -EPROTONOSUPPORT)
+		vg_reply_failed(socket, -EPROTO, message->version > VG_WIRE_NEWEST ?
+				"the helper vignetted is too old for this request; use a vignetted of the version of "
+				"libvgctl and vgctl" :
+				"libvgctl or vgctl is too old for this helper vignetted; use those of the helper's "
+				"version");
+	return rc;
+}
+
+int vg_reply_failed(int socket, int code, const char *text)
+{
+	struct vg_wire_message message = { .failure = { .code = code } };
+
+	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
+		 (int)sizeof message.failure.text - 1, text);
+	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
+}
+
+void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket, const char *reason)
+{
+	const struct vg_recorder *recorder = &recording->recorder;
+	struct vg_wire_message message = { .summary = { .limited = recording->ended != NULL } };
+	struct vg_err err;
+	int rc = vg_session_end(session, recording, reason);
+
+	message.summary.samples = recorder->samples;
+	message.summary.threads = recorder->threads;
+	message.summary.lost = vg_recorder_lost(recorder);
+	message.summary.duration_ns = recording->ended_ns;
+	message.summary.events = session->events.profiles[recording->index].recorded;
+	message.summary.events_dropped = recorder->losses.events;
+	message.summary.file_bytes = recorder->writer.file_bytes;
+	if (recording->options.flight_ns != 0) {
+		message.summary.samples = recording->flight_recorder.samples;
+		message.summary.events = recording->flight_recorder.events;
+		message.summary.threads = recording->flight_recorder.threads;
+		message.summary.file_bytes = recording->flight_recorder.file_bytes;
+	}
+	if (rc != 0) {
+		vg_err_sys(&err, rc, "the profile could not be written completely");
+		vg_reply_failed(socket, rc, err.text);
+	} else {
+		vg_channel_send(socket, &message, VG_WIRE_ENDED, NULL, 0);
+	}
+}
+
+void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc)
+{
+	struct vg_wire_message message = { 0 };
+	struct vg_err err;
+
+	if (rc == 0 && dump != NULL) {
+		message.summary.samples = dump->samples;
+		message.summary.events = dump->events;
+		message.summary.threads = dump->threads;
+		message.summary.file_bytes = dump->writer.file_bytes;
+		message.summary.duration_ns = dump->end_ns - dump->window_begin_ns;
+		vg_channel_send(socket, &message, VG_WIRE_DUMPED, NULL, 0);
+		return;
+	}
+	if (rc == -ENOTSUP)
+		vg_err_set(&err, rc, "the session has no flight recorder: it was begun without flight_s");
+	else if (rc == -EBUSY)
+		vg_err_set(&err, rc, "another dump of that flight recorder is in progress");
+	else
+		vg_err_sys(&err, rc, "the dump could not be written");
+	vg_reply_failed(socket, rc, err.text);
 }
 
 /* ---- the ends of recordings ---- */

@@ -52,8 +52,23 @@ void vg_remote_complete_send(struct vg_remote *remote);
  * the files are renamed. */
 void vg_remote_finish(struct vg_remote *remote);
 
-/* Also for the program's own connection: converts the options of a BEGIN, a LISTEN or an OPEN.  Sets events_fd to -1.
- * Returns 0, or -EINVAL if an option is out of range. */
+/* ---- for all connections, also those of the host ---- */
+
+/* Converts the options of a BEGIN, a LISTEN or an OPEN.  Sets events_fd to -1.  Returns 0, or -EINVAL if an option is
+ * out of range. */
 int vg_options_from_wire(struct vg_session_options *options, const struct vg_wire_begin *begin);
+
+/* Receives a request like vg_channel_receive().  Answers a request of a version that this helper does not speak with
+ * FAILED, and still returns -EPROTONOSUPPORT. */
+int vg_request_receive(int socket, struct vg_wire_message *message, int fds[VG_CHANNEL_FDS], int timeout_ms);
+
+/* Sends FAILED: `text` is a sentence that says why a request failed, `code` a negative errno. */
+int vg_reply_failed(int socket, int code, const char *text);
+
+/* Ends a recording, and sends its summary or why it failed. */
+void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket, const char *reason);
+
+/* Sends the result of a dump.  The parameters are those of vg_dump_done. */
+void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc);
 
 #endif
