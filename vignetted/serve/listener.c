@@ -117,10 +117,7 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 			return 0;
 		unlinkat(listener->directory, listener->name, 0);
 	}
-	if (listener->socket >= 0)
-		close(listener->socket);
-	close(listener->directory);
-	*listener = (struct vg_listener)VG_LISTENER_CLOSED;
+	vg_listener_close(listener);
 	return rc;
 }
 
