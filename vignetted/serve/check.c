@@ -44,12 +44,13 @@ static enum vg_timer_permission timers_try(pid_t pid, struct vg_err *err)
 		break;
 	case VG_TIMERS_OF_USER_CODE:
 		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; let root "
-			   "run: sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level,
-			   own);
+			   "run: sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s",
+			   level, own);
 		break;
 	case VG_TIMERS_PARANOID:
 		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; let root run: "
-			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
+			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s",
+			   level, own);
 		break;
 	case VG_TIMERS_POLICY:
 		vg_err_set(err, rc, "perf_event_open(2) is forbidden by a container's seccomp filter or another "

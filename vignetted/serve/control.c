@@ -350,7 +350,8 @@ static bool on_turn(void *context)
 
 static void all_end(struct control *control, int ended_by)
 {
-	/* If the program has ended its sessions, the reason is not used, and vg_threads_end_reason() would take time. */
+	/* If the program has ended its sessions, the reason is not used, and vg_threads_end_reason() would take
+	 * time. */
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
 			   control->session->live == 0 ? CLOSED : vg_threads_end_reason(control->session, CLOSED));
 	vg_remote_events_update(&control->remote);

@@ -120,7 +120,8 @@ static int line_keep(struct reading *reading, char *line)
 	if (at == line || *at != ' ')
 		return 0;
 	piece.size = strtoull(at, &name, 16);
-	if (name == at || *name != ' ' || !is_within(reading, address_at(reading, piece.start), piece.start, piece.size))
+	if (name == at || *name != ' ' ||
+	    !is_within(reading, address_at(reading, piece.start), piece.start, piece.size))
 		return 0;
 	if (vg_intern_string(&reading->names, name + 1, &piece.name) < 0)
 		return -ENOMEM;

@@ -40,7 +40,8 @@ int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err);
 void vg_target_close(struct vg_target *target);
 
 /* Opens the process's executable for reading, which the caller closes, by the link /proc/PID/exe.  The link works for
- * deleted files and for other mount namespaces.  -1: the file cannot be opened, or is not safe (base/process_file.h). */
+ * deleted files and for other mount namespaces.  -1: the file cannot be opened, or is not safe
+ * (base/process_file.h). */
 int vg_target_executable_open(pid_t pid);
 
 /* Writes the last part of the executable's path, which the kernel keeps.  Reads nothing that the process wrote.  Writes
