@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 
 #include "tests/unit/suites.h"
 #include "vignetted/capture/timers.h"
@@ -16,6 +18,7 @@ enum { RING_BYTES = 4096, PID = 100, TID = 101 };
 static struct perf_event_mmap_page head;
 static _Alignas(8) unsigned char data[RING_BYTES];
 static struct vg_ring ring;
+static struct vg_timers timers;
 
 /* The ring begins shortly before the end of its memory, so that a record continues at the beginning. */
 static void setup(void)
@@ -23,6 +26,7 @@ static void setup(void)
 	memset(&head, 0, sizeof head);
 	head.data_head = head.data_tail = RING_BYTES - 32;
 	ring = (struct vg_ring){ .head = &head, .data = data, .data_bytes = RING_BYTES, .tail = head.data_tail };
+	timers = (struct vg_timers){ .rings = &ring, .ring_count = 1, .pid = PID };
 }
 
 static void record_add(const void *record, size_t bytes)
@@ -65,33 +69,59 @@ static void exit_add(uint32_t pid, uint32_t tid, uint64_t time_ns)
 /* One record of the kernel may stand for many lost samples. */
 START_TEST(lost_samples_are_counted)
 {
-	uint64_t lost = 0;
+	struct vg_timer_record record;
 
 	lost_add(5);
 	exit_add(PID, TID, 2001);
 	lost_add(7);
-	ck_assert(vg_ring_peek(&ring, PID, &lost));
-	ck_assert_uint_eq(lost, 5);
-	ck_assert_uint_eq(ring.record_type, PERF_RECORD_EXIT);
-	ck_assert_uint_eq(ring.time_ns, 2001);
-	ck_assert_int_eq(vg_ring_exit(&ring), TID);
-	vg_ring_skip(&ring);
-	ck_assert(!vg_ring_peek(&ring, PID, &lost));
-	ck_assert_uint_eq(lost, 12);
+	ck_assert(vg_timers_next(&timers, &record));
+	ck_assert_uint_eq(timers.lost, 5);
+	ck_assert_uint_eq(record.kind, VG_TIMER_EXITED);
+	ck_assert_uint_eq(record.time_ns, 2001);
+	ck_assert_int_eq(record.tid, TID);
+	ck_assert(!vg_timers_next(&timers, &record));
+	ck_assert_uint_eq(timers.lost, 12);
 	ck_assert_uint_eq(head.data_tail, head.data_head);
 }
 END_TEST
 
 START_TEST(records_of_other_processes_are_skipped)
 {
-	uint64_t lost = 0;
+	struct vg_timer_record record;
 
 	exit_add(PID + 1, TID, 2001);
 	exit_add(PID, TID + 1, 3001);
-	ck_assert(vg_ring_peek(&ring, PID, &lost));
-	ck_assert_int_eq(vg_ring_exit(&ring), TID + 1);
-	ck_assert_uint_eq(ring.time_ns, 3001);
-	ck_assert_uint_eq(lost, 0);
+	ck_assert(vg_timers_next(&timers, &record));
+	ck_assert_int_eq(record.tid, TID + 1);
+	ck_assert_uint_eq(record.time_ns, 3001);
+	ck_assert_uint_eq(timers.lost, 0);
+}
+END_TEST
+
+START_TEST(mapping_is_read)
+{
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t address, bytes, offset;
+		uint32_t major, minor;
+		uint64_t inode, generation;
+		uint32_t protection, flags;
+		char name[8];
+		struct sample_id by;
+	} mapping = { { .type = PERF_RECORD_MMAP2, .size = sizeof mapping }, PID, TID, 0x7000, 0x2000, 0x1000, 8, 1,
+		      4711, 1, 5, 2, "/x", { PID, TID, 2001 } };
+	struct vg_timer_record record;
+
+	record_add(&mapping, sizeof mapping);
+	ck_assert(vg_timers_next(&timers, &record));
+	ck_assert_uint_eq(record.kind, VG_TIMER_MAPPED);
+	ck_assert_int_eq(record.tid, TID);
+	ck_assert_uint_eq(record.mapped.time_ns, 2001);
+	ck_assert_uint_eq(record.mapped.address, 0x7000);
+	ck_assert_uint_eq(record.mapped.bytes, 0x2000);
+	ck_assert_uint_eq(record.mapped.device, makedev(8, 1));
+	ck_assert_uint_eq(record.mapped.inode, 4711);
 }
 END_TEST
 
@@ -104,7 +134,7 @@ static const struct { size_t copied_bytes, want_bytes; bool end_copied; } copies
 
 START_TEST(snapshot_of_a_part_of_the_copy)
 {
-	const struct vg_timers timers = { .current = &ring, .stack_bytes = 1024 };
+	const struct vg_timers of_copy = { .current = &ring, .stack_bytes = 1024 };
 	const struct vg_timer_record record = {
 		.sample = { .stack_at = RING_BYTES - 64, .stack_bytes = copies[_i].copied_bytes },
 	};
@@ -114,7 +144,7 @@ START_TEST(snapshot_of_a_part_of_the_copy)
 	for (size_t i = 0; i < RING_BYTES; i++)
 		data[i] = (unsigned char)(i / 8);
 	/* The row without a stack copies nothing to NULL, which sanitizers report if memcpy(3) gets it. */
-	ck_assert_int_eq(vg_timers_snapshot(&timers, &record, copies[_i].want_bytes, &snapshot), 0);
+	ck_assert_int_eq(vg_timers_snapshot(&of_copy, &record, copies[_i].want_bytes, &snapshot), 0);
 	ck_assert_uint_eq(snapshot.stack_bytes, bytes);
 	ck_assert_int_eq(snapshot.stack_end_copied, copies[_i].end_copied);
 	for (size_t i = 0; i < bytes; i++)
@@ -127,40 +157,38 @@ END_TEST
  * sample's callchain has an impossible length. */
 START_TEST(kernel_frames)
 {
-	enum { WORDS = VG_KERNEL_FRAMES_MAX + 4 };
+	enum { WORDS = VG_KERNEL_FRAMES_MAX + 4, REGISTERS = 17, SP_AT = 7, PC_AT = 8 };
 	const uint64_t kernel_at = UINT64_C(0xffffffff81000000);
 	struct {
 		struct perf_event_header header;
 		uint32_t pid, tid;
-		uint64_t time_ns, words, callchain[WORDS], abi, register_value, stack_bytes;
-	} record = { { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_KERNEL, .size = sizeof record }, PID, TID,
-		     2001, WORDS, { (uint64_t)PERF_CONTEXT_KERNEL }, PERF_SAMPLE_REGS_ABI_64, 77, 0 };
-	const struct vg_timers timers = { .current = &ring };
-	struct vg_timer_record timer = { .kind = VG_TIMER_SAMPLE };
-	uint64_t addresses[VG_KERNEL_FRAMES_MAX], value, lost = 0;
-	struct vg_ring_sample sample;
+		uint64_t time_ns, words, callchain[WORDS], abi, registers[REGISTERS], stack_bytes;
+	} sample = { { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_KERNEL, .size = sizeof sample }, PID, TID,
+		     2001, WORDS, { (uint64_t)PERF_CONTEXT_KERNEL }, PERF_SAMPLE_REGS_ABI_64, { 0 }, 0 };
+	uint64_t addresses[VG_KERNEL_FRAMES_MAX];
+	struct vg_timer_record record;
 
+	ck_assert_int_eq(__builtin_popcountll(vg_regs_perf_mask), REGISTERS);
+	for (uint64_t i = 0; i < REGISTERS; i++)
+		sample.registers[i] = 100 + i;
 	for (uint64_t i = 1; i < WORDS; i++)
-		record.callchain[i] = kernel_at + 16 * i;
-	record.callchain[2] = (uint64_t)PERF_CONTEXT_KERNEL;
-	record_add(&record, sizeof record);
-	record.words = UINT64_MAX;
-	record_add(&record, sizeof record);
-	ring.callchains = true;
-	ck_assert(vg_ring_peek(&ring, PID, &lost));
-	ck_assert(vg_ring_sample(&ring, 1, &sample));
-	ck_assert(sample.in_kernel && sample.tid == TID && sample.stack_bytes == 0);
-	vg_ring_copy(&ring, sample.registers_at, &value, sizeof value);
-	ck_assert_uint_eq(value, 77);
-	timer.sample.callchain_at = sample.callchain_at;
-	timer.sample.callchain_count = sample.callchain_count;
-	ck_assert_uint_eq(vg_timers_kernel_frames(&timers, &timer, addresses), VG_KERNEL_FRAMES_MAX);
+		sample.callchain[i] = kernel_at + 16 * i;
+	sample.callchain[2] = (uint64_t)PERF_CONTEXT_KERNEL;
+	record_add(&sample, sizeof sample);
+	sample.words = UINT64_MAX;
+	record_add(&sample, sizeof sample);
+	timers.kernel_frames = true;
+	ck_assert(vg_timers_next(&timers, &record));
+	ck_assert(record.kind == VG_TIMER_SAMPLE && record.sample.readable);
+	ck_assert(record.sample.in_kernel && record.tid == TID && record.sample.stack_bytes == 0);
+	ck_assert_uint_eq(vg_regs_sp(&record.sample.regs), 100 + SP_AT);
+	ck_assert_uint_eq(vg_regs_pc(&record.sample.regs), 100 + PC_AT);
+	ck_assert_uint_eq(vg_timers_kernel_frames(&timers, &record, addresses), VG_KERNEL_FRAMES_MAX);
 	ck_assert_uint_eq(addresses[0], kernel_at + 16);
 	ck_assert_uint_eq(addresses[1], kernel_at + 16 * 3 - 1);
-	vg_ring_skip(&ring);
-	ck_assert(vg_ring_peek(&ring, PID, &lost));
-	ck_assert(!vg_ring_sample(&ring, 1, &sample));
-	ck_assert_int_eq(sample.tid, TID);
+	ck_assert(vg_timers_next(&timers, &record));
+	ck_assert(!record.sample.readable);
+	ck_assert_int_eq(record.tid, TID);
 }
 END_TEST
 
@@ -255,16 +283,19 @@ END_TEST
 START_TEST(unmapped_ring_has_no_page)
 {
 	unsigned char state;
-	struct vg_ring mapped = { .data_bytes = RING_BYTES, .fd = open("/dev/null", O_RDONLY | O_CLOEXEC) };
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	unsigned char *pages = mmap(NULL, 4096 + RING_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	ck_assert_ptr_ne(pages, MAP_FAILED);
-	mapped.head = (struct perf_event_mmap_page *)pages;
-	vg_ring_unmap(&mapped);
-	ck_assert_ptr_null(mapped.head);
+	timers.rings = malloc(sizeof *timers.rings);
+	timers.rings[0] = (struct vg_ring){
+		.head = (struct perf_event_mmap_page *)pages, .data_bytes = RING_BYTES, .fd = fd,
+	};
+	vg_timers_close(&timers);
+	ck_assert_ptr_null(timers.rings);
 	for (size_t at = 0; at < 4096 + RING_BYTES; at += 4096)
 		ck_assert(mincore(pages + at, 4096, &state) != 0 && errno == ENOMEM);
-	ck_assert_int_ne(fcntl(mapped.fd, F_GETFD), 0);
+	ck_assert_int_ne(fcntl(fd, F_GETFD), 0);
 }
 END_TEST
 
@@ -276,6 +307,7 @@ Suite *ring_suite(void)
 	tcase_add_checked_fixture(tests, setup, NULL);
 	tcase_add_test(tests, lost_samples_are_counted);
 	tcase_add_test(tests, records_of_other_processes_are_skipped);
+	tcase_add_test(tests, mapping_is_read);
 	tcase_add_loop_test(tests, snapshot_of_a_part_of_the_copy, 0, sizeof copies / sizeof *copies);
 	tcase_add_test(tests, kernel_frames);
 	tcase_add_test(tests, unmapped_ring_has_no_page);

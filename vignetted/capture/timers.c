@@ -25,13 +25,14 @@ enum { PAGE_BYTES = 4096 };
 
 /* Offsets in a sample, from the start of its header.  The callchain follows the time: a count, and as many words of 64
  * bits.  Then follow the ABI, the registers, and the length of the stack copy. */
-enum { AT_TID = 8, AT_TIME = 16, AT_CALLCHAIN = 24, WORD_BYTES = 8 };
+enum { AT_PID = 8, AT_TID = 12, AT_TIME = 16, AT_CALLCHAIN = 24, WORD_BYTES = 8 };
 
 /* Offsets in other records.  All have the pid, at the same offset as samples.  Exits also have the thread and the time.
- * Mappings also have the thread, the address, the length, and the file's device and inode (0: no file). */
+ * Mappings also have the thread, at the same offset as samples, the address, the length, and the file's device and
+ * inode (0: no file). */
 enum {
-	AT_PID = 8, AT_EXIT_TID = 16, AT_EXIT_TIME = 24, AT_MAPPED_TID = 12, AT_MAPPED = 16, AT_MAPPED_BYTES = 24,
-	AT_MAPPED_MAJOR = 40, AT_MAPPED_MINOR = 44, AT_MAPPED_INODE = 48,
+	AT_EXIT_TID = 16, AT_EXIT_TIME = 24, AT_MAPPED = 16, AT_MAPPED_BYTES = 24, AT_MAPPED_MAJOR = 40,
+	AT_MAPPED_MINOR = 44, AT_MAPPED_INODE = 48,
 };
 
 /* Offset of the count in PERF_RECORD_LOST. */
@@ -40,20 +41,8 @@ enum { AT_LOST = 16 };
 /* sample_id_all adds two fields to the end of each record that is not a sample: the thread, then the time. */
 enum { TIME_BEFORE_END = 8 };
 
-int vg_ring_map(struct vg_ring *ring, int fd, size_t pages)
-{
-	void *at = mmap(NULL, (pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (at == MAP_FAILED)
-		return -ENOBUFS;
-	ring->head = at;
-	ring->data = (unsigned char *)at + ring->head->data_offset;
-	ring->data_bytes = ring->head->data_size;
-	ring->fd = fd;
-	return 0;
-}
-
-void vg_ring_unmap(struct vg_ring *ring)
+/* Unmaps the ring and closes its event.  Does nothing to a ring that is not mapped. */
+static void ring_unmap(struct vg_ring *ring)
 {
 	if (ring->head == NULL)
 		return;
@@ -62,7 +51,9 @@ void vg_ring_unmap(struct vg_ring *ring)
 	ring->head = NULL;
 }
 
-void vg_ring_copy(const struct vg_ring *ring, uint64_t at, void *bytes, size_t length)
+/* Copies `length` bytes from position `at` of the ring.  If they reach beyond the ring's end, the copy continues at the
+ * ring's beginning. */
+static void ring_copy(const struct vg_ring *ring, uint64_t at, void *bytes, size_t length)
 {
 	size_t offset = at % ring->data_bytes, first = ring->data_bytes - offset;
 
@@ -83,7 +74,8 @@ static uint64_t ring_u64(const struct vg_ring *ring, uint64_t at)
 	return word;
 }
 
-void vg_ring_skip(struct vg_ring *ring)
+/* Frees the record that ring_peek() found. */
+static void ring_skip(struct vg_ring *ring)
 {
 	ring->tail += ring->record_bytes;
 	ring->time_ns = 0;
@@ -94,7 +86,7 @@ static uint32_t ring_u32(const struct vg_ring *ring, uint64_t at)
 {
 	uint32_t half;
 
-	vg_ring_copy(ring, at, &half, sizeof half);
+	ring_copy(ring, at, &half, sizeof half);
 	return half;
 }
 
@@ -113,7 +105,10 @@ static uint64_t time_at(const struct vg_ring *ring)
 	}
 }
 
-bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
+/* Finds the next record of process `pid`, and sets ring->time_ns and ring->record_type.  Skips other records.  Returns
+ * false if there is none.  Further calls find the same record until ring_skip() frees it.  The kernel drops records if
+ * the ring is full: their number is added to *lost. */
+static bool ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 {
 	struct perf_event_header header;
 	uint64_t at;
@@ -121,7 +116,7 @@ bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 	if (ring->head == NULL || ring->time_ns != 0)
 		return ring->time_ns != 0;
 	while (ring->tail != __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE)) {
-		vg_ring_copy(ring, ring->tail, &header, sizeof header);
+		ring_copy(ring, ring->tail, &header, sizeof header);
 		ring->record_type = header.type;
 		ring->record_bytes = header.size;
 		at = time_at(ring);
@@ -131,57 +126,9 @@ bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 		}
 		if (header.type == PERF_RECORD_LOST)
 			*lost += ring_u64(ring, ring->tail + AT_LOST);
-		vg_ring_skip(ring);
+		ring_skip(ring);
 	}
 	return false;
-}
-
-pid_t vg_ring_exit(const struct vg_ring *ring)
-{
-	return (pid_t)ring_u32(ring, ring->tail + AT_EXIT_TID);
-}
-
-void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, struct vg_mapping *mapping)
-{
-	*tid = (pid_t)ring_u32(ring, ring->tail + AT_MAPPED_TID);
-	mapping->address = ring_u64(ring, ring->tail + AT_MAPPED);
-	mapping->bytes = ring_u64(ring, ring->tail + AT_MAPPED_BYTES);
-	mapping->device = makedev(ring_u32(ring, ring->tail + AT_MAPPED_MAJOR),
-				  ring_u32(ring, ring->tail + AT_MAPPED_MINOR));
-	mapping->inode = ring_u64(ring, ring->tail + AT_MAPPED_INODE);
-}
-
-bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample)
-{
-	uint64_t at = ring->tail, abi_at = at + AT_CALLCHAIN, words = 0, reserved_at, reserved;
-	struct perf_event_header header;
-	uint32_t ids[2];
-
-	vg_ring_copy(ring, at, &header, sizeof header);
-	vg_ring_copy(ring, at + AT_TID, ids, sizeof ids);
-	*sample = (struct vg_ring_sample){
-		.tid = (pid_t)ids[1],
-		.time_ns = ring->time_ns,
-		.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
-	};
-	if (ring->callchains) {
-		words = ring_u64(ring, abi_at);
-		if (words > ring->record_bytes / WORD_BYTES)
-			return false;
-		sample->callchain_at = abi_at + WORD_BYTES;
-		sample->callchain_count = (uint32_t)words;
-		abi_at = sample->callchain_at + words * WORD_BYTES;
-	}
-	sample->registers_at = abi_at + WORD_BYTES;
-	reserved_at = sample->registers_at + registers * WORD_BYTES;
-	sample->stack_at = reserved_at + WORD_BYTES;
-	if (ring_u64(ring, abi_at) != PERF_SAMPLE_REGS_ABI_64)
-		return false;
-	reserved = ring_u64(ring, reserved_at);
-	/* The kernel reserves `reserved` bytes for the stack.  Behind them it writes how many bytes it has copied. */
-	if (reserved != 0)
-		sample->stack_bytes = (size_t)ring_u64(ring, sample->stack_at + reserved);
-	return sample->stack_bytes <= reserved;
 }
 
 /* ---- the clock of perf records ----
@@ -200,25 +147,13 @@ static int own_namespace_check(void)
 	return own.st_dev == childrens.st_dev && own.st_ino == childrens.st_ino ? 0 : -EXDEV;
 }
 
-/* timens_offsets has one line for each clock: its name, seconds, and nanoseconds.  The offset is the sum of both
- * numbers. */
-static int offset_read(FILE *offsets, int64_t *offset_ns)
-{
-	int64_t seconds, rest_ns;
-
-	if (fscanf(offsets, "monotonic %" SCNd64 " %" SCNd64, &seconds, &rest_ns) != 2)
-		return -EPROTO;
-	/* No overflow: the kernel allows 146 years, and 64 bits of nanoseconds hold 292 years. */
-	*offset_ns = seconds * 1000000000 + rest_ns;
-	return 0;
-}
-
 /* Sets *offset_ns to how far the helper's clock is ahead of the records' clock.  Returns 0, -EXDEV if that cannot be
  * found out, or another negative errno.  One reading suffices: the offset cannot change once the namespace has a
  * process. */
 static int clock_offset(int64_t *offset_ns)
 {
 	FILE *offsets = fopen("/proc/self/timens_offsets", "re");
+	int64_t seconds, rest_ns;
 	int rc;
 
 	*offset_ns = 0;
@@ -226,9 +161,13 @@ static int clock_offset(int64_t *offset_ns)
 	if (offsets == NULL)
 		return errno == ENOENT ? 0 : -errno;
 	rc = own_namespace_check();
-	if (rc == 0)
-		rc = offset_read(offsets, offset_ns);
+	/* The file has one line for each clock: its name, seconds, and nanoseconds. */
+	if (rc == 0 && fscanf(offsets, "monotonic %" SCNd64 " %" SCNd64, &seconds, &rest_ns) != 2)
+		rc = -EPROTO;
 	fclose(offsets);
+	/* No overflow: the kernel allows 146 years, and 64 bits of nanoseconds hold 292 years. */
+	if (rc == 0)
+		*offset_ns = seconds * 1000000000 + rest_ns;
 	return rc;
 }
 
@@ -270,27 +209,26 @@ struct vg_timer {
 
 /* ---- opening ---- */
 
-/* TIMER_NEVER is an event of our own thread that never expires.  Rings are mapped from such events. */
-enum timer_kind { TIMER_OF_THREAD, TIMER_NEVER };
-
 /* Whether samples have callchains.  Callchains of user code would need frame pointers. */
 static bool has_callchains(const struct vg_timers *timers)
 {
 	return timers->kernel_frames && !timers->user_only;
 }
 
-static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64_t period_ns, enum timer_kind kind)
+/* Opens a timer.  A sample has the fields of sample_type, in the order of the manual page.  If tid is 0, opens an event
+ * of our own thread that never expires: rings are mapped from such events. */
+static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64_t period_ns)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
 		.sample_period = period_ns,
-		.sample_type = VG_RING_SAMPLE | (has_callchains(timers) ? VG_RING_CALLCHAIN : 0),
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+			       (has_callchains(timers) ? PERF_SAMPLE_CALLCHAIN : 0),
 		.exclude_callchain_user = has_callchains(timers),
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = timers->stack_bytes,
 		.exclude_kernel = timers->user_only, .exclude_hv = 1, .exclude_guest = 1,
-		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .disabled = kind == TIMER_NEVER,
-		.task = kind == TIMER_OF_THREAD, .mmap = kind == TIMER_OF_THREAD, .mmap2 = kind == TIMER_OF_THREAD,
-		.sample_id_all = 1,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .disabled = tid == 0,
+		.task = tid != 0, .mmap = tid != 0, .mmap2 = tid != 0, .sample_id_all = 1,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -302,13 +240,21 @@ static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64
  * -ENODEV: the CPU is offline. */
 static int ring_open(struct vg_ring *ring, const struct vg_timers *timers)
 {
-	int fd = timer_open(timers, 0, ring->cpu, timers->mean_period_ns, TIMER_NEVER);
-	int rc = fd < 0 ? fd : vg_ring_map(ring, fd, timers->ring_pages);
+	int fd = timer_open(timers, 0, ring->cpu, timers->mean_period_ns);
+	void *at;
 
-	ring->callchains = has_callchains(timers);
-	if (fd >= 0 && rc != 0)
+	if (fd < 0)
+		return fd;
+	at = mmap(NULL, (timers->ring_pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED) {
 		close(fd);
-	return rc;
+		return -ENOBUFS;
+	}
+	ring->head = at;
+	ring->data = (unsigned char *)at + ring->head->data_offset;
+	ring->data_bytes = ring->head->data_size;
+	ring->fd = fd;
+	return 0;
 }
 
 /* Allocates one ring for each CPU that one of the threads may run on.  A thread that later runs on another CPU is
@@ -360,7 +306,7 @@ static int rings_map(struct vg_timers *timers, size_t max_bytes)
 		if (rc != -ENOBUFS)
 			break;
 		for (size_t i = 0; i < timers->ring_count; i++)
-			vg_ring_unmap(&timers->rings[i]);
+			ring_unmap(&timers->rings[i]);
 	}
 	return rc;
 }
@@ -381,11 +327,11 @@ static void timers_begin(struct vg_timers *timers, pid_t pid, uint64_t period_ns
 /* Tries to open a timer of the thread.  perf_event_paranoid 2, the kernel's default, allows user code only. */
 static int timer_try(struct vg_timers *timers, pid_t tid)
 {
-	int fd = timer_open(timers, tid, -1, timers->mean_period_ns, TIMER_OF_THREAD);
+	int fd = timer_open(timers, tid, -1, timers->mean_period_ns);
 
 	if (fd == -EACCES || fd == -EPERM) {
 		timers->user_only = true;
-		fd = timer_open(timers, tid, -1, timers->mean_period_ns, TIMER_OF_THREAD);
+		fd = timer_open(timers, tid, -1, timers->mean_period_ns);
 	}
 	if (fd < 0)
 		return fd;
@@ -436,15 +382,15 @@ uint64_t vg_timers_random_period_ns(struct vg_timers *timers)
 	       (RATE_MIN_PERMILLE + timers->random % (RATE_MAX_PERMILLE - RATE_MIN_PERMILLE + 1));
 }
 
+/* `items` has room for the timer. */
 static int timer_add(struct vg_timers *timers, const struct vg_ring *ring, pid_t tid)
 {
 	struct vg_timer timer = {
-		.tid = tid, .cpu = ring->cpu, .period_ns = vg_timers_random_period_ns(timers), .changed_ns = vg_now_ns(),
+		.tid = tid, .cpu = ring->cpu, .period_ns = vg_timers_random_period_ns(timers),
+		.changed_ns = vg_now_ns(),
 	};
 
-	if (timers->count == timers->capacity)
-		return -EMFILE;
-	timer.fd = timer_open(timers, tid, ring->cpu, timer.period_ns, TIMER_OF_THREAD);
+	timer.fd = timer_open(timers, tid, ring->cpu, timer.period_ns);
 	if (timer.fd < 0)
 		return timer.fd;
 	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
@@ -493,7 +439,7 @@ void vg_timers_remove(struct vg_timers *timers, pid_t tid)
 void vg_timers_close(struct vg_timers *timers)
 {
 	for (size_t i = 0; i < timers->ring_count; i++)
-		vg_ring_unmap(&timers->rings[i]);
+		ring_unmap(&timers->rings[i]);
 	for (size_t i = 0; i < timers->count; i++)
 		close(timers->items[i].fd);
 	free(timers->rings);
@@ -547,41 +493,64 @@ static uint64_t period_of(const struct vg_timers *timers, const struct vg_timer 
 	return time_ns < timer->changed_ns ? timer->previous_period_ns : timer->period_ns;
 }
 
-static void sample_read(const struct vg_ring *ring, struct vg_timer_record *record)
+/* Reads the sample at the ring's tail. */
+static void sample_read(const struct vg_timers *timers, const struct vg_ring *ring, struct vg_timer_record *record)
 {
 	uint32_t registers = (uint32_t)__builtin_popcountll(vg_regs_perf_mask);
-	struct vg_ring_sample sample;
-	uint64_t values[64];
+	uint64_t abi_at = ring->tail + AT_CALLCHAIN, registers_at, reserved_at, reserved, words, values[64];
+	struct perf_event_header header;
 
 	record->kind = VG_TIMER_SAMPLE;
-	record->sample.readable = vg_ring_sample(ring, registers, &sample);
-	record->tid = sample.tid;
-	if (!record->sample.readable)
+	record->tid = (pid_t)ring_u32(ring, ring->tail + AT_TID);
+	ring_copy(ring, ring->tail, &header, sizeof header);
+	record->sample.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	if (has_callchains(timers)) {
+		words = ring_u64(ring, abi_at);
+		if (words > ring->record_bytes / WORD_BYTES)
+			return;
+		record->sample.callchain_at = abi_at + WORD_BYTES;
+		record->sample.callchain_count = (uint32_t)words;
+		abi_at = record->sample.callchain_at + words * WORD_BYTES;
+	}
+	registers_at = abi_at + WORD_BYTES;
+	reserved_at = registers_at + registers * WORD_BYTES;
+	record->sample.stack_at = reserved_at + WORD_BYTES;
+	if (ring_u64(ring, abi_at) != PERF_SAMPLE_REGS_ABI_64)
 		return;
-	record->sample.in_kernel = sample.in_kernel;
-	record->sample.callchain_at = sample.callchain_at;
-	record->sample.callchain_count = sample.callchain_count;
-	record->sample.stack_at = sample.stack_at;
-	record->sample.stack_bytes = sample.stack_bytes;
-	vg_ring_copy(ring, sample.registers_at, values, registers * sizeof *values);
+	reserved = ring_u64(ring, reserved_at);
+	/* The kernel reserves `reserved` bytes for the stack.  Behind them it writes how many bytes it has copied. */
+	if (reserved != 0)
+		record->sample.stack_bytes = (size_t)ring_u64(ring, record->sample.stack_at + reserved);
+	if (record->sample.stack_bytes > reserved)
+		return;
+	ring_copy(ring, registers_at, values, registers * sizeof *values);
 	vg_regs_from_perf(&record->sample.regs, values);
+	record->sample.readable = true;
 }
 
+/* Reads the record at the ring's tail. */
 static void record_read(const struct vg_timers *timers, const struct vg_ring *ring, struct vg_timer_record *record)
 {
+	uint64_t at = ring->tail;
+
 	*record = (struct vg_timer_record){ .time_ns = ring->time_ns + (uint64_t)timers->clock_offset_ns };
 	switch (ring->record_type) {
 	case PERF_RECORD_SAMPLE:
-		sample_read(ring, record);
+		sample_read(timers, ring, record);
 		break;
 	case PERF_RECORD_EXIT:
 		record->kind = VG_TIMER_EXITED;
-		record->tid = vg_ring_exit(ring);
+		record->tid = (pid_t)ring_u32(ring, at + AT_EXIT_TID);
 		break;
 	default:
 		record->kind = VG_TIMER_MAPPED;
-		vg_ring_mapping(ring, &record->tid, &record->mapped);
-		record->mapped.time_ns = record->time_ns;
+		record->tid = (pid_t)ring_u32(ring, at + AT_TID);
+		record->mapped = (struct vg_mapping){
+			.time_ns = record->time_ns,
+			.address = ring_u64(ring, at + AT_MAPPED), .bytes = ring_u64(ring, at + AT_MAPPED_BYTES),
+			.device = makedev(ring_u32(ring, at + AT_MAPPED_MAJOR), ring_u32(ring, at + AT_MAPPED_MINOR)),
+			.inode = ring_u64(ring, at + AT_MAPPED_INODE),
+		};
 	}
 }
 
@@ -590,11 +559,11 @@ bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record)
 	struct vg_ring *oldest = NULL;
 
 	if (timers->current != NULL)
-		vg_ring_skip(timers->current);
+		ring_skip(timers->current);
 	for (size_t i = 0; i < timers->ring_count; i++) {
 		struct vg_ring *ring = &timers->rings[i];
 
-		if (vg_ring_peek(ring, timers->pid, &timers->lost) &&
+		if (ring_peek(ring, timers->pid, &timers->lost) &&
 		    (oldest == NULL || ring->time_ns < oldest->time_ns))
 			oldest = ring;
 	}
@@ -629,7 +598,7 @@ int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_rec
 	snapshot->other.bytes = 0;
 	snapshot->stack_address = vg_regs_sp(&record->sample.regs);
 	snapshot->stack_bytes = want_bytes;
-	vg_ring_copy(timers->current, record->sample.stack_at, snapshot->stack, want_bytes);
+	ring_copy(timers->current, record->sample.stack_at, snapshot->stack, want_bytes);
 	return 0;
 }
 
@@ -641,7 +610,7 @@ size_t vg_timers_kernel_frames(const struct vg_timers *timers, const struct vg_t
 	for (uint32_t i = 0; i < record->sample.callchain_count && count < VG_KERNEL_FRAMES_MAX; i++) {
 		uint64_t word;
 
-		vg_ring_copy(timers->current, record->sample.callchain_at + i * sizeof word, &word, sizeof word);
+		ring_copy(timers->current, record->sample.callchain_at + i * sizeof word, &word, sizeof word);
 		/* Markers are the highest numbers of 64 bits. */
 		if (word >= (uint64_t)PERF_CONTEXT_MAX || word == 0)
 			continue;
