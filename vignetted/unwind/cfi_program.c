@@ -116,46 +116,14 @@ static struct rule *rule_of(struct machine *machine, uint64_t number)
 	return NULL;
 }
 
-static void rule_set(struct machine *machine, uint64_t number, enum vg_row_base base, int64_t offset)
+/* Reads an offset in units of the CIE's data_factor.  Programs are untrusted.  False: the offset is malformed, or does
+ * not fit in 64 bits. */
+static bool factored_read(const struct machine *machine, struct vg_bytes *bytes, bool is_signed, int64_t *offset)
 {
-	struct rule *rule = rule_of(machine, number);
+	int64_t factored;
 
-	if (rule != NULL)
-		*rule = (struct rule){ .base = (uint8_t)base, .offset = offset };
-}
-
-static void rule_set_complex(struct machine *machine, uint64_t number)
-{
-	struct rule *rule = rule_of(machine, number);
-
-	if (rule != NULL)
-		*rule = (struct rule){ .complex = true };
-}
-
-static void rule_restore(struct machine *machine, uint64_t number)
-{
-	struct rule *rule = rule_of(machine, number);
-
-	/* In a CIE's program there is nothing to restore.  libunwind may restore uninitialized memory there. */
-	machine->safe &= machine->has_initial;
-	if (rule != NULL)
-		*rule = machine->initial.rules[rule - machine->now.rules];
-}
-
-/* Programs are untrusted.  False: the product does not fit in 64 bits. */
-static bool offset_factored(const struct machine *machine, int64_t factored, int64_t *offset)
-{
-	return !__builtin_mul_overflow(factored, machine->program->data_factor, offset);
-}
-
-static bool rule_set_factored(struct machine *machine, uint64_t number, int64_t factored)
-{
-	int64_t offset;
-
-	if (!offset_factored(machine, factored, &offset))
-		return false;
-	rule_set(machine, number, VG_FROM_CFA, offset);
-	return true;
+	return (is_signed ? vg_bytes_sleb(bytes, &factored) : vg_bytes_uleb(bytes, (uint64_t *)&factored)) &&
+	       !__builtin_mul_overflow(factored, machine->program->data_factor, offset);
 }
 
 /* False: the new location does not fit in 64 bits. */
@@ -226,86 +194,117 @@ static bool word_read(struct vg_bytes block, struct cfa *cfa)
 	       vg_bytes_uleb(&block, &cfa->added) && block.at == block.end;
 }
 
-static void cfa_by_expression(struct machine *machine, struct vg_bytes block, uint64_t address)
+/* The rule of a register that is saved at the address that an expression computes. */
+static struct rule rule_by_expression(struct vg_bytes block)
 {
-	struct cfa *cfa = &machine->now.expression;
-
-	*cfa = (struct cfa){ 0 };
-	machine->now.by_expression = true;
-	cfa->complex = !plt_read(block, address, cfa) && !word_read(block, cfa);
-}
-
-/* The register is saved at the address that an expression computes. */
-static void rule_by_expression(struct machine *machine, uint64_t number, struct vg_bytes block)
-{
+	struct rule rule = { 0 };
 	uint64_t base;
-	int64_t offset;
 
-	if (!based_read(&block, &base, &offset) || block.at != block.end)
-		rule_set_complex(machine, number);
-	else if (base == vg_dwarf_sp)
-		rule_set(machine, number, VG_FROM_SP, offset);
-	else if (base == vg_dwarf_fp)
-		rule_set(machine, number, VG_FROM_FP, offset);
-	else
-		rule_set_complex(machine, number);
+	if (!based_read(&block, &base, &rule.offset) || block.at != block.end ||
+	    (base != vg_dwarf_sp && base != vg_dwarf_fp))
+		return (struct rule){ .complex = true };
+	rule.base = base == vg_dwarf_sp ? VG_FROM_SP : VG_FROM_FP;
+	return rule;
 }
 
-/* Runs an instruction that has an operand in the low 6 bits of its first byte.  False: it is not such an instruction.
- * *good: the instruction is well-formed. */
-static bool short_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes, bool *good)
+/* Runs an instruction that sets the rule of the register `number`.  False: its further operands are malformed. */
+static bool rule_step(struct machine *machine, uint8_t code, uint64_t number, struct vg_bytes *bytes)
 {
-	uint64_t low = code & 0x3f, value;
-
-	switch (code & 0xc0) {
-	case CFA_ADVANCE_LOC:
-		*good = location_advance(machine, low);
-		return true;
-	case CFA_OFFSET:
-		*good = vg_bytes_uleb(bytes, &value) && rule_set_factored(machine, low, (int64_t)value);
-		return true;
-	case CFA_RESTORE:
-		rule_restore(machine, low);
-		return true;
-	}
-	return false;
-}
-
-static bool advance(struct machine *machine, struct vg_bytes *bytes, size_t length)
-{
+	struct rule *rule = rule_of(machine, number), set = { 0 };
+	struct vg_bytes block;
 	uint64_t value;
 
-	return vg_bytes_fixed(bytes, length, &value) && location_advance(machine, value);
-}
-
-static bool state_save_or_restore(struct machine *machine, uint8_t code)
-{
-	if (code == CFA_REMEMBER_STATE) {
-		if (machine->depth == REMEMBERED_MAX)
+	switch (code) {
+	case CFA_OFFSET: case CFA_OFFSET_EXTENDED: case CFA_OFFSET_EXTENDED_SF:
+		set.base = VG_FROM_CFA;
+		if (!factored_read(machine, bytes, code == CFA_OFFSET_EXTENDED_SF, &set.offset))
 			return false;
-		machine->remembered[machine->depth++] = machine->now;
-		return true;
+		break;
+	case CFA_RESTORE: case CFA_RESTORE_EXTENDED:
+		/* In a CIE's program there is nothing to restore.  libunwind may restore uninitialized memory there. */
+		machine->safe &= machine->has_initial;
+		if (rule != NULL)
+			set = machine->initial.rules[rule - machine->now.rules];
+		break;
+	case CFA_UNDEFINED:
+		set.base = VG_FROM_UNDEFINED;
+		break;
+	case CFA_SAME_VALUE:
+		set.base = VG_FROM_SAME;
+		break;
+	case CFA_EXPRESSION:
+		if (!block_read(machine, bytes, &block))
+			return false;
+		set = rule_by_expression(block);
+		break;
+	case CFA_VAL_EXPRESSION:
+		if (!block_read(machine, bytes, &block))
+			return false;
+		set.complex = true;
+		break;
+	default:
+		/* DW_CFA_register, DW_CFA_val_offset and DW_CFA_val_offset_sf have one more operand.  libunwind 1.6.2
+		 * knows only DW_CFA_register, and uses its operand, a register number, as an array index without a
+		 * check.  libunwind takes the operands of the other two for instructions. */
+		if (!vg_bytes_uleb(bytes, &value))
+			return false;
+		machine->safe &= code == CFA_REGISTER && value <= vg_dwarf_last;
+		if (code == CFA_REGISTER && number == machine->program->return_column && value <= INT32_MAX)
+			set = (struct rule){ .base = VG_FROM_REGISTER, .offset = (int64_t)value };
+		else
+			set.complex = true;
 	}
-	if (machine->depth == 0)
-		return false;
-	machine->now = machine->remembered[--machine->depth];
+	if (rule != NULL)
+		*rule = set;
 	return true;
 }
 
-static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes, uint64_t address)
+/* Runs one instruction.  False: it is malformed, or not known. */
+static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t address)
 {
 	struct state *now = &machine->now;
+	uint8_t code = *bytes->at++;
 	struct vg_bytes block;
-	uint64_t value = 0;
-	int64_t factored;
+	uint64_t value = code & 0x3f;
 
+	/* Three instructions have an operand in the low 6 bits. */
+	switch (code & 0xc0) {
+	case CFA_ADVANCE_LOC:
+		return location_advance(machine, value);
+	case CFA_OFFSET: case CFA_RESTORE:
+		return rule_step(machine, code & 0xc0, value, bytes);
+	}
 	switch (code) {
+	case CFA_NOP:
+		return true;
+	case CFA_ADVANCE_LOC1:
+		return vg_bytes_fixed(bytes, 1, &value) && location_advance(machine, value);
+	case CFA_ADVANCE_LOC2:
+		return vg_bytes_fixed(bytes, 2, &value) && location_advance(machine, value);
+	case CFA_ADVANCE_LOC4:
+		return vg_bytes_fixed(bytes, 4, &value) && location_advance(machine, value);
+	case CFA_REMEMBER_STATE:
+		if (machine->depth == REMEMBERED_MAX)
+			return false;
+		machine->remembered[machine->depth++] = *now;
+		return true;
+	case CFA_RESTORE_STATE:
+		if (machine->depth == 0)
+			return false;
+		*now = machine->remembered[--machine->depth];
+		return true;
 	case CFA_DEF_CFA:
+		now->by_expression = now->plain.complex = false;
+		return vg_bytes_uleb(bytes, &now->plain.number) &&
+		       vg_bytes_uleb(bytes, (uint64_t *)&now->plain.offset);
 	case CFA_DEF_CFA_SF:
 		now->by_expression = now->plain.complex = false;
-		if (!vg_bytes_uleb(bytes, &now->plain.number))
-			return false;
-		break;
+		return vg_bytes_uleb(bytes, &now->plain.number) &&
+		       factored_read(machine, bytes, true, &now->plain.offset);
+	case CFA_DEF_CFA_OFFSET:
+		return vg_bytes_uleb(bytes, (uint64_t *)&now->plain.offset);
+	case CFA_DEF_CFA_OFFSET_SF:
+		return factored_read(machine, bytes, true, &now->plain.offset);
 	case CFA_DEF_CFA_REGISTER:
 		/* The standard forbids DW_CFA_def_cfa_register after an expression, but some assembly code uses it
 		 * there (libgcrypt).  The offset is the last one that was set without an expression. */
@@ -314,84 +313,17 @@ static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *byt
 	case CFA_DEF_CFA_EXPRESSION:
 		if (!block_read(machine, bytes, &block))
 			return false;
-		cfa_by_expression(machine, block, address);
+		now->by_expression = true;
+		now->expression = (struct cfa){ 0 };
+		now->expression.complex = !plt_read(block, address, &now->expression) &&
+					  !word_read(block, &now->expression);
 		return true;
-	}
-	if (code == CFA_DEF_CFA_SF || code == CFA_DEF_CFA_OFFSET_SF)
-		return vg_bytes_sleb(bytes, &factored) &&
-		       offset_factored(machine, factored, &now->plain.offset);
-	if (!vg_bytes_uleb(bytes, &value))
-		return false;
-	now->plain.offset = (int64_t)value;
-	return true;
-}
-
-/* Runs an instruction whose first operand is a register number. */
-static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes)
-{
-	struct vg_bytes block;
-	uint64_t number, value;
-	int64_t factored;
-
-	if (!vg_bytes_uleb(bytes, &number))
-		return false;
-	switch (code) {
-	case CFA_OFFSET_EXTENDED:
-		return vg_bytes_uleb(bytes, &value) && rule_set_factored(machine, number, (int64_t)value);
-	case CFA_OFFSET_EXTENDED_SF:
-		return vg_bytes_sleb(bytes, &factored) && rule_set_factored(machine, number, factored);
-	case CFA_RESTORE_EXTENDED:
-		rule_restore(machine, number);
-		return true;
-	case CFA_UNDEFINED:
-		rule_set(machine, number, VG_FROM_UNDEFINED, 0);
-		return true;
-	case CFA_SAME_VALUE:
-		rule_set(machine, number, VG_FROM_SAME, 0);
-		return true;
-	case CFA_EXPRESSION:
-		if (!block_read(machine, bytes, &block))
-			return false;
-		rule_by_expression(machine, number, block);
-		return true;
-	case CFA_VAL_EXPRESSION:
-		rule_set_complex(machine, number);
-		return block_read(machine, bytes, &block);
-	}
-	/* DW_CFA_register, DW_CFA_val_offset and DW_CFA_val_offset_sf have one more operand.  libunwind 1.6.2 knows
-	 * only DW_CFA_register, and uses its operand, a register number, as an array index without a check.  libunwind
-	 * takes the operands of the other two for instructions. */
-	rule_set_complex(machine, number);
-	if (!vg_bytes_uleb(bytes, &value))
-		return false;
-	machine->safe &= code == CFA_REGISTER && value <= vg_dwarf_last;
-	if (code == CFA_REGISTER && number == machine->program->return_column && value <= INT32_MAX)
-		rule_set(machine, number, VG_FROM_REGISTER, (int64_t)value);
-	return true;
-}
-
-static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t address)
-{
-	uint8_t code = *bytes->at++;
-	uint64_t ignored;
-	bool good = true;
-
-	if (short_step(machine, code, bytes, &good))
-		return good;
-	switch (code) {
-	case CFA_NOP: return true;
-	case CFA_ADVANCE_LOC1: return advance(machine, bytes, 1);
-	case CFA_ADVANCE_LOC2: return advance(machine, bytes, 2);
-	case CFA_ADVANCE_LOC4: return advance(machine, bytes, 4);
-	case CFA_REMEMBER_STATE: case CFA_RESTORE_STATE: return state_save_or_restore(machine, code);
-	case CFA_DEF_CFA: case CFA_DEF_CFA_SF: case CFA_DEF_CFA_REGISTER: case CFA_DEF_CFA_OFFSET:
-	case CFA_DEF_CFA_OFFSET_SF: case CFA_DEF_CFA_EXPRESSION:
-		return cfa_step(machine, code, bytes, address);
 	case CFA_OFFSET_EXTENDED: case CFA_OFFSET_EXTENDED_SF: case CFA_RESTORE_EXTENDED:
 	case CFA_UNDEFINED: case CFA_SAME_VALUE: case CFA_REGISTER: case CFA_EXPRESSION:
 	case CFA_VAL_EXPRESSION: case CFA_VAL_OFFSET: case CFA_VAL_OFFSET_SF:
-		return rule_step(machine, code, bytes);
-	case CFA_GNU_ARGS_SIZE: return vg_bytes_uleb(bytes, &ignored);
+		return vg_bytes_uleb(bytes, &value) && rule_step(machine, code, value, bytes);
+	case CFA_GNU_ARGS_SIZE:
+		return vg_bytes_uleb(bytes, &value);
 	}
 	return false;                /* DW_CFA_set_loc, or an unknown instruction */
 }
