@@ -52,11 +52,10 @@ static void walk_rows(struct bench *bench, const struct vg_snapshot *snapshot, s
 static void walk_libunwind(struct bench *bench, const struct vg_snapshot *snapshot,
 			   struct vg_walk *walk)
 {
-	struct vg_fallback_end end;
+	struct vg_frame_state state;
+	bool goes_on;
 
-	walk->count = 0;
-	if (vg_fallback_unwind(bench->libunwind, snapshot, MAX_FRAMES, walk, &end) != 0 ||
-	    (end.valid && vg_walk_push(walk, &end.frame) != 0))
+	if (vg_fallback_unwind(bench->libunwind, snapshot, MAX_FRAMES, walk, &state, &goes_on) != 0)
 		abort();
 }
 

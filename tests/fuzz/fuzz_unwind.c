@@ -122,13 +122,14 @@ static void unwind_check(struct vg_modules *modules, struct vg_snapshot *snapsho
 {
 	struct vg_unwinder *unwinder;
 	struct vg_fallback *fallback;
-	struct vg_fallback_end end;
+	struct vg_frame_state state;
+	bool goes_on;
 	struct vg_walk walk = { 0 };
 
 	if (vg_unwinder_open(&unwinder, modules) != 0 || vg_fallback_open(&fallback, modules) != 0)
 		abort();
 	modules->memory->words_left = WORDS_MAX;
-	if (vg_fallback_unwind(fallback, snapshot, FRAMES_MAX, &walk, &end) != 0)
+	if (vg_fallback_unwind(fallback, snapshot, FRAMES_MAX, &walk, &state, &goes_on) != 0)
 		abort();
 	if (walk.count > 0)
 		walk_check(&walk);

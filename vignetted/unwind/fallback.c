@@ -38,17 +38,6 @@ struct vg_fallback {
 
 /* ---- libunwind's callbacks ---- */
 
-/* Describes the table with one entry.  The entry says that the FDE at segbase covers all code within 2 GiB of
- * segbase. */
-static void table_describe(const struct vg_image *image, uint64_t fde, unw_dyn_info_t *table)
-{
-	*table = (unw_dyn_info_t){
-		.start_ip = image->base, .end_ip = image->end,
-		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
-		.u.rti = { .segbase = fde, .table_data = TABLE_ADDRESS, .table_len = 1 },
-	};
-}
-
 static int on_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
 			     int need_info, void *argument)
 {
@@ -73,7 +62,11 @@ static int on_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_inf
 		fallback->unsafe = true;
 		return -UNW_EINVAL;
 	}
-	table_describe(image, fde, &table);
+	/* The table's entry says that the FDE at segbase covers all code within 2 GiB of segbase. */
+	table = (unw_dyn_info_t){
+		.start_ip = image->base, .end_ip = image->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE,
+		.u.rti = { .segbase = fde, .table_data = TABLE_ADDRESS, .table_len = 1 },
+	};
 	fallback->searching = true;
 	rc = dwarf_search_unwind_table(space, ip, &table, info, need_info, argument);
 	fallback->searching = false;
@@ -96,22 +89,15 @@ static int on_dyn_info_list(unw_addr_space_t space, unw_word_t *address, void *a
 	return -UNW_ENOINFO;
 }
 
-/* Whether the address is in the current frame's module.  A step reads no other module.  The module's memory has not
- * changed since the snapshot, except .data and .bss, which no walk needs. */
-static bool in_module(const struct vg_fallback *fallback, uint64_t address)
+/* Reads the word at the address from the snapshot or the current frame's module.  A step reads no other module.  The
+ * module's memory has not changed since the snapshot, except .data and .bss, which no walk needs. */
+static bool word_read(const struct vg_fallback *fallback, uint64_t address, uint64_t *word)
 {
 	const struct vg_process_module *module = fallback->module;
 
-	return module != NULL && address - module->image.base < module->image.end - module->image.base;
-}
-
-/* Reads the word at the address from the snapshot or the current frame's module. */
-static bool word_read(const struct vg_fallback *fallback, uint64_t address, uint64_t *word)
-{
-	if (vg_snapshot_word(fallback->snapshot, address, word) == 0)
-		return true;
-	return in_module(fallback, address) &&
-	       vg_memory_read_cached(fallback->modules->memory, address, word, sizeof *word) == 0;
+	return vg_snapshot_word(fallback->snapshot, address, word) == 0 ||
+	       (module != NULL && address - module->image.base < module->image.end - module->image.base &&
+		vg_memory_read_cached(fallback->modules->memory, address, word, sizeof *word) == 0);
 }
 
 /* libunwind gets unwind information from the checked copy only, because the process may change the original.  During
@@ -167,14 +153,6 @@ static int on_access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpre
 	return -UNW_EBADREG;
 }
 
-static int on_resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument)
-{
-	(void)space;
-	(void)cursor;
-	(void)argument;
-	return -UNW_EINVAL;
-}
-
 static int on_get_proc_name(unw_addr_space_t space, unw_word_t address, char *name, size_t length,
 			    unw_word_t *offset, void *argument)
 {
@@ -187,6 +165,7 @@ static int on_get_proc_name(unw_addr_space_t space, unw_word_t address, char *na
 	return -UNW_ENOINFO;
 }
 
+/* A program that never calls unw_resume() need not define `resume` (unw_create_addr_space(3)). */
 static unw_accessors_t accessors = {
 	.find_proc_info = on_find_proc_info,
 	.put_unwind_info = on_put_unwind_info,
@@ -194,7 +173,6 @@ static unw_accessors_t accessors = {
 	.access_mem = on_access_mem,
 	.access_reg = on_access_reg,
 	.access_fpreg = on_access_fpreg,
-	.resume = on_resume,
 	.get_proc_name = on_get_proc_name,
 };
 
@@ -208,36 +186,38 @@ static enum vg_walk_end end_reason(const struct vg_fallback *fallback)
 	return !fallback->unsafe && fallback->beyond_copy ? VG_WALK_TRUNCATED : VG_WALK_BAD_INFO;
 }
 
-static bool registers_get(unw_cursor_t *cursor, struct vg_fallback_end *end)
+static bool registers_get(unw_cursor_t *cursor, struct vg_frame_state *state)
 {
-	end->fp_known = unw_get_reg(cursor, (unw_regnum_t)vg_dwarf_fp, &end->fp) == 0;
-	return unw_get_reg(cursor, UNW_REG_IP, &end->pc) == 0 && unw_get_reg(cursor, UNW_REG_SP, &end->sp) == 0;
+	state->fp_known = unw_get_reg(cursor, (unw_regnum_t)vg_dwarf_fp, &state->fp) == 0;
+	return unw_get_reg(cursor, UNW_REG_IP, &state->pc) == 0 && unw_get_reg(cursor, UNW_REG_SP, &state->sp) == 0;
 }
 
-/* Takes the last frame off the walk: vg_unwind() goes on from that frame with rows. */
-static void last_frame_take(struct vg_walk *walk, struct vg_fallback_end *end)
+int vg_fallback_unwind(struct vg_fallback *fallback, const struct vg_snapshot *snapshot, uint32_t max_frames,
+		       struct vg_walk *walk, struct vg_frame_state *state, bool *goes_on)
 {
-	end->frame = walk->frames[--walk->count];
-	end->valid = true;
-}
-
-static int frames_walk(struct vg_fallback *fallback, uint32_t max_frames, struct vg_walk *walk,
-		       struct vg_fallback_end *end)
-{
-	struct vg_frame frame = { .found = VG_FOUND_BY_CFI };
 	uint64_t last_sp;
 	unw_cursor_t cursor;
 	bool is_signal;
 	int rc, step;
 
+	fallback->snapshot = snapshot;
+	fallback->module = NULL;
+	fallback->copied = fallback->beyond_copy = fallback->unsafe = false;
+	walk->count = 0;
+	walk->end = VG_WALK_UNREADABLE;
+	walk->range_unknown = false;
+	*state = (struct vg_frame_state){ .found = VG_FOUND_BY_CFI };
+	*goes_on = false;
 	if (unw_init_remote(&cursor, fallback->space, fallback) != 0)
 		return -ENOMEM;
-	if (!registers_get(&cursor, end))
+	if (!registers_get(&cursor, state))
 		return 0;
 	for (;;) {
 		const struct vg_code_range *range;
+		struct vg_frame frame = { .found = state->found };
 
-		frame.address = end->pc - (walk->count == 0 || end->signal_sp != 0 ? 0 : 1);
+		state->is_exact = walk->count == 0 || state->signal_sp != 0;
+		frame.address = state->pc - (state->is_exact ? 0 : 1);
 		range = vg_modules_find(fallback->modules, frame.address);
 		frame.module = range != NULL ? range->module : VG_NONE;
 		fallback->module = frame.module != VG_NONE ?
@@ -249,14 +229,13 @@ static int frames_walk(struct vg_fallback *fallback, uint32_t max_frames, struct
 		fallback->no_unwind_info = false;
 		/* An unloaded module cannot be read; at most its cached rows are left. */
 		step = range != NULL && (fallback->module == NULL || fallback->module->loaded) ? unw_step(&cursor) : 0;
-		if (fallback->no_unwind_info || step == 0) {
-			last_frame_take(walk, end);
+		*goes_on = fallback->no_unwind_info || step == 0;
+		if (*goes_on)
 			return 0;
-		}
-		last_sp = end->sp;
-		end->signal_sp = is_signal ? last_sp : 0;
+		last_sp = state->sp;
+		state->signal_sp = is_signal ? last_sp : 0;
 		/* A caller's frame is above its callee's, except where a signal handler has its own stack. */
-		if (step < 0 || !registers_get(&cursor, end) || (end->sp <= last_sp && !is_signal)) {
+		if (step < 0 || !registers_get(&cursor, state) || (state->sp <= last_sp && !is_signal)) {
 			walk->end = step < 0 ? end_reason(fallback) : VG_WALK_BAD_INFO;
 			return 0;
 		}
@@ -265,19 +244,6 @@ static int frames_walk(struct vg_fallback *fallback, uint32_t max_frames, struct
 			return 0;
 		}
 	}
-}
-
-int vg_fallback_unwind(struct vg_fallback *fallback, const struct vg_snapshot *snapshot,
-		       uint32_t max_frames, struct vg_walk *walk, struct vg_fallback_end *end)
-{
-	fallback->snapshot = snapshot;
-	fallback->module = NULL;
-	fallback->copied = fallback->beyond_copy = fallback->unsafe = false;
-	walk->count = 0;
-	walk->end = VG_WALK_UNREADABLE;
-	walk->range_unknown = false;
-	*end = (struct vg_fallback_end){ 0 };
-	return frames_walk(fallback, max_frames, walk, end);
 }
 
 int vg_fallback_open(struct vg_fallback **fallback_out, struct vg_modules *modules)

@@ -147,35 +147,27 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 	}
 }
 
-/* Requires a new check of the marks of the walk's modules, because libunwind has read their memory. */
-static void frames_require_check(struct vg_modules *modules, const struct vg_walk *walk)
-{
-	for (uint32_t i = 0; i < walk->count; i++) {
-		if (walk->frames[i].module != VG_NONE && modules->items.items[walk->frames[i].module].loaded)
-			vg_modules_require_check(modules, walk->frames[i].module);
-	}
-}
-
 /* Walks by libunwind, then by rows from the frame at which libunwind stopped. */
 static int fallback_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot, uint32_t max_frames,
 			 struct vg_walk *walk)
 {
-	struct vg_fallback_end end;
+	struct vg_modules *modules = unwinder->rows.modules;
+	struct vg_frame_state state;
+	bool goes_on;
 	int rc;
 
 	unwinder->counts.fallbacks++;
-	rc = vg_fallback_unwind(unwinder->fallback, snapshot, max_frames, walk, &end);
-	frames_require_check(unwinder->rows.modules, walk);
-	if (rc == 0 && end.valid) {
-		struct vg_frame_state state = {
-			.pc = end.pc, .sp = end.sp, .fp = end.fp, .fp_known = end.fp_known,
-			.is_exact = end.frame.address == end.pc, .signal_sp = end.signal_sp, .found = end.frame.found,
-		};
-
-		/* libunwind cannot start in the middle of a stack: another row that needs libunwind ends the walk. */
-		if (!rows_walk(unwinder, snapshot, max_frames, state, walk, &rc))
-			walk->end = VG_WALK_NO_REGISTER;
+	rc = vg_fallback_unwind(unwinder->fallback, snapshot, max_frames, walk, &state, &goes_on);
+	if (goes_on)
+		walk->count--;       /* rows_walk() adds that frame again */
+	/* libunwind has read the memory of these modules, so their marks must be checked again. */
+	for (uint32_t i = 0; i < walk->count; i++) {
+		if (walk->frames[i].module != VG_NONE && modules->items.items[walk->frames[i].module].loaded)
+			vg_modules_require_check(modules, walk->frames[i].module);
 	}
+	/* libunwind cannot start in the middle of a stack: another row that needs libunwind ends the walk. */
+	if (goes_on && !rows_walk(unwinder, snapshot, max_frames, state, walk, &rc))
+		walk->end = VG_WALK_NO_REGISTER;
 	return rc;
 }
 
