@@ -27,34 +27,31 @@ START_TEST(known_sizes)
 		{ { (1 << 20) + 8, (1 << 20) + 8 }, 2, false },
 		{ { -64, -64 }, 2, false },
 	};
-	uint64_t bytes;
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		vg_frame_size size = 0;
+		struct vg_cached_row row = { 0 };
 
 		for (int k = 0; k < cases[i].count; k++)
-			vg_frame_size_note(&size, 0x7ff000, 0x7ff000 + cases[i].sizes[k]);
-		ck_assert_msg(vg_frame_size_known(size, &bytes) == cases[i].known, "case %zu", i);
+			vg_frame_size_note(&row, 0x7ff000, 0x7ff000 + cases[i].sizes[k]);
+		ck_assert_msg((row.frame_seen == VG_FRAME_KNOWN) == cases[i].known, "case %zu", i);
 		if (cases[i].known)
-			ck_assert_uint_eq(bytes, cases[i].sizes[0]);
+			ck_assert_uint_eq(row.frame_bytes, cases[i].sizes[0]);
 	}
 }
 END_TEST
 
 START_TEST(proven_sizes)
 {
-	vg_frame_size size = 0;
-	uint64_t bytes;
+	struct vg_cached_row row = { 0 };
 
 	for (int i = 0; i < 2; i++)
-		vg_frame_size_note(&size, 0x7ff000, 0x7ff040);
-	ck_assert(!vg_frame_size_proven(size));
-	vg_frame_size_set_proven(&size);
-	vg_frame_size_note(&size, 0x7ff000, 0x7ff040);
-	ck_assert(vg_frame_size_proven(size) && vg_frame_size_known(size, &bytes));
-	ck_assert_uint_eq(bytes, 64);
-	vg_frame_size_note(&size, 0x7ff000, 0x7ff048);
-	ck_assert(!vg_frame_size_known(size, &bytes));
+		vg_frame_size_note(&row, 0x7ff000, 0x7ff040);
+	row.frame_proven = true;
+	vg_frame_size_note(&row, 0x7ff000, 0x7ff040);
+	ck_assert(row.frame_proven && row.frame_seen == VG_FRAME_KNOWN);
+	ck_assert_uint_eq(row.frame_bytes, 64);
+	vg_frame_size_note(&row, 0x7ff000, 0x7ff048);
+	ck_assert(row.frame_seen != VG_FRAME_KNOWN);
 }
 END_TEST
 

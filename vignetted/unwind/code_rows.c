@@ -358,24 +358,6 @@ bool vg_code_rows_is_aligned(uint64_t cfa)
 
 /* ---- the cache ---- */
 
-enum { SETS_LOG = 11, SETS = 2 << SETS_LOG };
-
-struct vg_code_row_cache {
-	struct vg_code_row_set sets[SETS]; /* two places for each hash value: the latest result, and the one before */
-	struct vg_code_space space;
-};
-
-int vg_code_row_cache_open(struct vg_code_row_cache **cache)
-{
-	*cache = calloc(1, sizeof **cache);
-	return *cache != NULL ? 0 : -ENOMEM;
-}
-
-void vg_code_row_cache_free(struct vg_code_row_cache *cache)
-{
-	free(cache);
-}
-
 /* Whether the JIT code around the set's address is still the code for which the rows were computed. */
 static bool is_unchanged(struct vg_code_row_set *set, struct vg_memory *memory, const struct vg_code_range *jit,
 			 uint64_t period)
@@ -395,7 +377,7 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 					      const struct vg_code_range *jit, uint64_t time_ns)
 {
 	uint64_t hash = (address + how) * UINT64_C(0x9e3779b97f4a7c15), period = time_ns / VG_CODE_PERIOD_NS;
-	struct vg_code_row_set *set = &cache->sets[hash >> (64 - SETS_LOG) << 1];
+	struct vg_code_row_set *set = &cache->sets[hash >> (64 - VG_CODE_SETS_LOG) << 1];
 	struct vg_code_reader reader;
 
 	for (int place = 0; place < 2; place++) {
@@ -445,7 +427,7 @@ void vg_code_row_cache_clear(struct vg_code_row_cache *cache)
 {
 	/* Do not write to empty sets: a write would allocate a page.  Most programs have unwind information everywhere
 	 * and never use this cache. */
-	for (size_t i = 0; i < SETS; i++) {
+	for (size_t i = 0; i < sizeof cache->sets / sizeof *cache->sets; i++) {
 		if (cache->sets[i].address != 0)
 			cache->sets[i].address = 0;
 	}

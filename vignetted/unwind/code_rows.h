@@ -59,19 +59,12 @@ bool vg_code_rows_replaces_stack(struct vg_code_reader *reader, uint64_t address
  * function that makes a call: most compilers align the stack at calls. */
 bool vg_code_rows_is_aligned(uint64_t cfa);
 
-/* Caches the results of vg_code_rows_find().  Programs are sampled at the same addresses again and again.
- *
- * The program can replace JIT code at any time, and the helper gets no notice.  So the code around the address is read
- * again when the cached rows are used in a new period (VG_CODE_PERIOD_NS).  The rows are dropped if that code has
- * changed. */
-struct vg_code_row_cache;
-
 enum { VG_CODE_PERIOD_NS = 250 * 1000 * 1000, VG_CODE_AROUND_BYTES = 16 };
 
 struct vg_code_row_set {
 	uint64_t address;            /* 0: empty */
 	enum vg_code_search how;
-	bool counted;                /* for the caller, see vg_rows_count_jit_frame() */
+	bool counted;                /* for the caller: the frame is in vg_rows.jit_frames */
 	struct vg_code_rows found;
 	uint64_t period;             /* JIT code: when `around` was last compared */
 	unsigned char around[VG_CODE_AROUND_BYTES]; /* JIT code: half before the address, half behind it */
@@ -83,9 +76,19 @@ struct vg_code_row_set {
 	} verified[VG_CODE_ROWS_MAX];
 };
 
-/* 0 or -ENOMEM. */
-int vg_code_row_cache_open(struct vg_code_row_cache **cache);
-void vg_code_row_cache_free(struct vg_code_row_cache *cache);
+/* Caches the results of vg_code_rows_find().  Programs are sampled at the same addresses again and again.
+ *
+ * The program can replace JIT code at any time, and the helper gets no notice.  So the code around the address is read
+ * again when the cached rows are used in a new period (VG_CODE_PERIOD_NS).  The rows are dropped if that code has
+ * changed.
+ *
+ * An all-zero cache is empty. */
+enum { VG_CODE_SETS_LOG = 11 };
+struct vg_code_row_cache {
+	struct vg_code_row_set sets[2 << VG_CODE_SETS_LOG]; /* two places for each hash value: the latest result, and
+					the one before */
+	struct vg_code_space space;
+};
 
 /* The rows for an address, valid until the next call.  Never NULL.  `jit`: the range of JIT code at the address;
  * NULL: it is code of a module.  `time_ns`: the time of the sample. */

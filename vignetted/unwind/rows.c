@@ -9,47 +9,6 @@
 #include "vignetted/unwind/code.h"
 #include "vignetted/unwind/regs.h"
 
-/* ---- frame sizes ---- */
-
-/* A frame size is a multiple of 8.  So the lowest bits hold how often it was seen and whether it is proven. */
-enum { ALIGNED = 8, SEEN = 3, PROVEN = 4, SEEN_ENOUGH = 2 };
-static const uint64_t SIZE_MAX_BYTES = 1 << 20;
-
-static uint64_t bytes_of(vg_frame_size size)
-{
-	return size & ~(vg_frame_size)(ALIGNED - 1);
-}
-
-void vg_frame_size_note(vg_frame_size *size, uint64_t sp, uint64_t fp)
-{
-	uint64_t bytes = fp - sp;
-
-	if (*size == VG_FRAME_SIZE_VARIES)
-		return;
-	if (bytes > SIZE_MAX_BYTES || bytes % ALIGNED != 0 || (*size != 0 && bytes != bytes_of(*size)))
-		*size = VG_FRAME_SIZE_VARIES;
-	else if ((*size & SEEN) < SEEN_ENOUGH)
-		*size = (vg_frame_size)bytes + (*size & SEEN) + 1;
-}
-
-bool vg_frame_size_known(vg_frame_size size, uint64_t *bytes)
-{
-	*bytes = bytes_of(size);
-	return size != VG_FRAME_SIZE_VARIES && (size & SEEN) >= SEEN_ENOUGH;
-}
-
-bool vg_frame_size_proven(vg_frame_size size)
-{
-	return (size & PROVEN) != 0;
-}
-
-void vg_frame_size_set_proven(vg_frame_size *size)
-{
-	*size |= PROVEN;
-}
-
-/* ---- rows ---- */
-
 #ifndef VG_UNWIND_ROWS_LOG       /* the fuzzer sets a smaller value */
 #define VG_UNWIND_ROWS_LOG 16
 #endif
@@ -71,8 +30,7 @@ static bool may_keep(struct vg_rows *rows, uint32_t module, uint32_t place)
 	return true;
 }
 
-/* The place of a row that is still in the cache, or NULL. */
-static struct vg_cached_row *cached_of(const struct vg_rows *rows, const struct vg_found_row *found)
+struct vg_cached_row *vg_rows_cached(const struct vg_rows *rows, const struct vg_found_row *found)
 {
 	struct vg_cached_row *cached = found->place != VG_NONE ? &rows->cached[found->place] : NULL;
 
@@ -94,7 +52,7 @@ bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *fo
 		return true;
 	hash = (address ^ (uint64_t)range->module << 48) * UINT64_C(0x9e3779b97f4a7c15);
 	found->place = (uint32_t)(hash >> (64 - VG_UNWIND_ROWS_LOG));
-	cached = address != 0 ? cached_of(rows, found) : NULL;
+	cached = address != 0 ? vg_rows_cached(rows, found) : NULL;
 	if (cached != NULL) {
 		found->row = cached->row;
 		return true;
@@ -112,19 +70,23 @@ bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *fo
 	return true;
 }
 
-vg_frame_size vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found)
+/* Larger frames are not believed. */
+enum { FRAME_ALIGN = 8, FRAME_MAX_BYTES = 1 << 20 };
+
+void vg_frame_size_note(struct vg_cached_row *cached, uint64_t sp, uint64_t fp)
 {
-	const struct vg_cached_row *cached = cached_of(rows, found);
+	uint64_t bytes = fp - sp;
 
-	return cached != NULL ? cached->size : VG_FRAME_SIZE_VARIES;
-}
-
-void vg_rows_frame_size_set(struct vg_rows *rows, const struct vg_found_row *found, vg_frame_size size)
-{
-	struct vg_cached_row *cached = cached_of(rows, found);
-
-	if (cached != NULL)
-		cached->size = size;
+	if (cached->frame_seen == VG_FRAME_VARIES)
+		return;
+	if (bytes > FRAME_MAX_BYTES || bytes % FRAME_ALIGN != 0 ||
+	    (cached->frame_seen != VG_FRAME_NONE && bytes != cached->frame_bytes)) {
+		cached->frame_seen = VG_FRAME_VARIES;
+		return;
+	}
+	cached->frame_bytes = (uint32_t)bytes;
+	if (cached->frame_seen < VG_FRAME_KNOWN)
+		cached->frame_seen++;
 }
 
 void vg_rows_walk_begin(struct vg_rows *rows)
@@ -174,24 +136,6 @@ struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module,
 				     rows->modules->moment.time_ns);
 }
 
-void vg_rows_count_jit_frame(struct vg_rows *rows, struct vg_code_row_set *set, bool has_fp)
-{
-	if (set->counted)
-		return;
-	set->counted = true;
-	rows->jit_frames++;
-	rows->jit_frames_with_fp += has_fp;
-}
-
-/* Nearly all frames of V8 (node) have frame pointers, and few of OpenJDK, PyPy, LuaJIT and BEAM. */
-enum { JIT_FRAMES_MIN = 16, JIT_OTHERS_MAX = 16 };
-
-bool vg_rows_jit_has_fp(const struct vg_rows *rows)
-{
-	return rows->jit_frames >= JIT_FRAMES_MIN &&
-	       (rows->jit_frames - rows->jit_frames_with_fp) * JIT_OTHERS_MAX <= rows->jit_frames;
-}
-
 bool vg_rows_replaces_stack(struct vg_rows *rows, uint64_t address)
 {
 	struct vg_code_reader reader = { .memory = rows->modules->memory, .jit = vg_rows_jit_range(rows, address) };
@@ -199,18 +143,13 @@ bool vg_rows_replaces_stack(struct vg_rows *rows, uint64_t address)
 	return vg_code_rows_replaces_stack(&reader, address);
 }
 
-static bool is_after_call(struct vg_memory *memory, uint32_t module, uint64_t pc)
-{
-	return vg_code_after_call(memory, pc) || (module == VG_NONE && vg_code_after_call_uncached(memory, pc));
-}
-
-/* What the code shows about the return address found->address + 1. */
 static enum vg_return_kind return_kind_read(struct vg_rows *rows, const struct vg_found_row *found)
 {
 	struct vg_memory *memory = rows->modules->memory;
 	uint64_t pc = found->address + 1, first, bytes;
 
-	if (is_after_call(memory, found->module, pc))
+	if (vg_code_after_call(memory, pc) ||
+	    (found->module == VG_NONE && vg_code_after_call_uncached(memory, pc)))
 		return VG_RETURN_AFTER_CALL;
 	if (found->row.kind == VG_ROW_NONE && vg_code_is_sigreturn(memory, pc))
 		return VG_RETURN_SIGRETURN;
@@ -223,7 +162,7 @@ static enum vg_return_kind return_kind_read(struct vg_rows *rows, const struct v
 
 enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, const struct vg_found_row *found)
 {
-	struct vg_cached_row *cached = cached_of(rows, found);
+	struct vg_cached_row *cached = vg_rows_cached(rows, found);
 	enum vg_return_kind kind;
 
 	if (cached != NULL && cached->return_kind != VG_RETURN_UNREAD)
@@ -248,20 +187,18 @@ int vg_rows_open(struct vg_rows *rows, struct vg_modules *modules)
 {
 	*rows = (struct vg_rows){
 		.modules = modules,
-		.cached = calloc(ROWS, sizeof *rows->cached),
+		.cached = calloc(ROWS, sizeof *rows->cached), .code_rows = calloc(1, sizeof *rows->code_rows),
 		.sigreturn = {
 			.kind = VG_ROW_PLAIN, .cfa_base = VG_FROM_SP, .fp_base = VG_FROM_SP, .ra_base = VG_FROM_SP,
 			.cfa_offset = vg_regs_signal_frame.sp, .fp_offset = vg_regs_signal_frame.fp,
 			.ra_offset = vg_regs_signal_frame.pc, .cfa_deref = true, .signal = true,
 		},
 	};
-	if (vg_code_row_cache_open(&rows->code_rows) != 0 || rows->cached == NULL)
-		return -ENOMEM;
-	return 0;
+	return rows->cached != NULL && rows->code_rows != NULL ? 0 : -ENOMEM;
 }
 
 void vg_rows_free(struct vg_rows *rows)
 {
-	vg_code_row_cache_free(rows->code_rows);
+	free(rows->code_rows);
 	free(rows->cached);
 }

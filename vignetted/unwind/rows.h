@@ -9,33 +9,6 @@
 #include "vignetted/unwind/code_rows.h"
 #include "vignetted/unwind/row.h"
 
-/*
- * The distance in bytes from stack pointer to frame pointer where a function makes a call.  It is constant unless the
- * function allocates stack dynamically (vg_code_frame_is_constant()).  Once it is known, a waiting thread's frame
- * pointer follows from its stack pointer, and the thread needs no stop.
- *
- * 0: nothing known yet.
- *
- * 	vg_frame_size_note(&size, sp, fp);               // stopped thread: learn
- * 	if (vg_frame_size_known(size, &bytes))           // waiting thread: use
- * 		fp = sp + bytes;
- */
-typedef uint32_t vg_frame_size;
-
-static const vg_frame_size VG_FRAME_SIZE_VARIES = UINT32_MAX;
-
-/* Learns from one frame whose stack pointer and frame pointer are known. */
-void vg_frame_size_note(vg_frame_size *size, uint64_t sp, uint64_t fp);
-
-/* Whether two or more frames had the same size, and no frame had another size.  *bytes is valid only if the function
- * returns true. */
-bool vg_frame_size_known(vg_frame_size size, uint64_t *bytes);
-
-/* Whether the function's code was checked as well (vg_code_frame_is_constant()).  Reading code is expensive: check it
- * only when a known size is first used. */
-bool vg_frame_size_proven(vg_frame_size size);
-void vg_frame_size_set_proven(vg_frame_size *size);
-
 /* What the code around a return address shows about that address. */
 enum vg_return_kind {
 	VG_RETURN_UNREAD,            /* the code was not read yet */
@@ -54,13 +27,28 @@ struct vg_found_row {
 	struct vg_row row;
 };
 
+/* A row in the cache, and what was learned at its address.
+ *
+ * The frame size is the distance in bytes from stack pointer to frame pointer where a function makes a call.  It is
+ * constant unless the function allocates stack dynamically (vg_code_frame_is_constant()).  It is learned from stopped
+ * threads.  Once it is known, a waiting thread's frame pointer follows from its stack pointer, and the thread needs no
+ * stop. */
 struct vg_cached_row {
 	uint64_t address;            /* 0: empty; address 0 is not cached */
 	uint32_t module;             /* index */
 	uint8_t return_kind;         /* enum vg_return_kind of the return address, address + 1 */
+	uint8_t frame_seen;          /* enum vg_frame_seen */
+	bool frame_proven;           /* the function's code was checked as well.  Reading code is expensive, so it is
+					checked only when a known size is first used. */
 	struct vg_row row;
-	vg_frame_size size;          /* for rows that need the frame pointer */
+	uint32_t frame_bytes;        /* the frame size, for rows that need the frame pointer */
 };
+
+/* How many frames had frame_bytes.  VG_FRAME_KNOWN: two or more, and no frame had another size. */
+enum vg_frame_seen { VG_FRAME_NONE, VG_FRAME_ONCE, VG_FRAME_KNOWN, VG_FRAME_VARIES };
+
+/* Learns from one frame whose stack pointer and frame pointer are known. */
+void vg_frame_size_note(struct vg_cached_row *cached, uint64_t sp, uint64_t fp);
 
 /* The number of new rows that one walk can cache. */
 enum { VG_ROWS_NEW_MAX = 256 };
@@ -98,10 +86,8 @@ void vg_rows_clear(struct vg_rows *rows);
 /* Finds the row for an address.  False: no code is known at the address. */
 bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *found);
 
-/* The frame size that was learned for a row, and a new value for it.  A row that is not cached has no frame size: it
- * counts as varying, and a new value is ignored. */
-vg_frame_size vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found);
-void vg_rows_frame_size_set(struct vg_rows *rows, const struct vg_found_row *found, vg_frame_size size);
+/* The place of the row in the cache.  NULL: it is not there, or not any more. */
+struct vg_cached_row *vg_rows_cached(const struct vg_rows *rows, const struct vg_found_row *found);
 
 /* The range of JIT code that has the address.  NULL: the address is in code of a module, or no code is known there. */
 const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64_t address);
@@ -110,13 +96,6 @@ const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64
  * unloaded. */
 struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address,
 					  enum vg_code_search how);
-
-/* Counts the frame of a return address in JIT code, once for each set. */
-void vg_rows_count_jit_frame(struct vg_rows *rows, struct vg_code_row_set *set, bool has_fp);
-
-/* Whether the process's JIT code uses frame pointers.  Then they find the callers as well as instructions do, and are
- * cheaper. */
-bool vg_rows_jit_has_fp(const struct vg_rows *rows);
 
 /* Whether the code at the address switches to another stack at once (vg_code_rows_replaces_stack()). */
 bool vg_rows_replaces_stack(struct vg_rows *rows, uint64_t address);

@@ -370,8 +370,12 @@ static bool step_by_code(struct vg_rows *rows, uint32_t module, enum vg_code_sea
 			is_chain = module == VG_NONE && has_fp;
 			caller.fp_from_chain |= is_chain;
 			caller.found = is_chain ? VG_FOUND_BY_FRAME_POINTER : VG_FOUND_BY_INSTRUCTIONS;
-			if (module == VG_NONE && !state->is_exact)
-				vg_rows_count_jit_frame(rows, set, has_fp);
+			/* Count a return address in JIT code, once for each set. */
+			if (module == VG_NONE && !state->is_exact && !set->counted) {
+				set->counted = true;
+				rows->jit_frames++;
+				rows->jit_frames_with_fp += has_fp;
+			}
 			*state = caller;
 			return true;
 		}
@@ -466,22 +470,21 @@ static bool frame_is_constant(struct vg_rows *rows, const struct vg_found_row *f
 static void fp_derive(struct vg_rows *rows, const struct vg_found_row *found, const struct vg_snapshot *snapshot,
 		      struct vg_frame_state *state)
 {
-	vg_frame_size size = vg_rows_frame_size(rows, found);
-	uint64_t bytes, pc;
+	struct vg_cached_row *cached = vg_rows_cached(rows, found);
+	uint64_t pc;
 
-	if (snapshot->regs_complete && state->fp_known) {
-		vg_frame_size_note(&size, state->sp, state->fp);
-		vg_rows_frame_size_set(rows, found, size);
-	}
-	if (snapshot->regs_complete || state->fp_known || !vg_frame_size_known(size, &bytes))
+	if (cached == NULL)
 		return;
-	if (!vg_frame_size_proven(size) && !frame_is_constant(rows, found)) {
-		vg_rows_frame_size_set(rows, found, VG_FRAME_SIZE_VARIES);
+	if (snapshot->regs_complete && state->fp_known)
+		vg_frame_size_note(cached, state->sp, state->fp);
+	if (snapshot->regs_complete || state->fp_known || cached->frame_seen != VG_FRAME_KNOWN)
+		return;
+	if (!cached->frame_proven && !frame_is_constant(rows, found)) {
+		cached->frame_seen = VG_FRAME_VARIES;
 		return;
 	}
-	vg_frame_size_set_proven(&size);
-	vg_rows_frame_size_set(rows, found, size);
-	state->fp = state->sp + bytes;
+	cached->frame_proven = true;
+	state->fp = state->sp + cached->frame_bytes;
 	state->fp_known = vg_snapshot_word(snapshot, state->fp + 8, &pc) != 0 ||
 			  (vg_modules_find(rows->modules, pc - 1) != NULL &&
 			   vg_code_after_call(rows->modules->memory, pc));
@@ -543,6 +546,17 @@ static bool step_from_beginning(struct vg_rows *rows, const struct vg_snapshot *
 			       &ends);
 }
 
+/* Nearly all frames of V8 (node) have frame pointers, and few of OpenJDK, PyPy, LuaJIT and BEAM. */
+enum { JIT_FRAMES_MIN = 16, JIT_OTHERS_MAX = 16 };
+
+/* Whether the process's JIT code uses frame pointers.  Then they find the callers as well as instructions do, and are
+ * cheaper. */
+static bool jit_has_fp(const struct vg_rows *rows)
+{
+	return rows->jit_frames >= JIT_FRAMES_MIN &&
+	       (rows->jit_frames - rows->jit_frames_with_fp) * JIT_OTHERS_MAX <= rows->jit_frames;
+}
+
 /* Goes to the caller in JIT code.  Frame pointers come late, because a chain of frame pointers can skip frames of
  * code that uses the register for other values. */
 static bool step_in_jit(struct vg_rows *rows, const struct vg_snapshot *snapshot, struct vg_frame_state *state,
@@ -552,7 +566,7 @@ static bool step_in_jit(struct vg_rows *rows, const struct vg_snapshot *snapshot
 	bool ends, never_returns;
 	enum vg_walk_end end;
 
-	if (vg_rows_jit_has_fp(rows) && step_by_frame_pointer(rows, snapshot, state, walk))
+	if (jit_has_fp(rows) && step_by_frame_pointer(rows, snapshot, state, walk))
 		return true;
 	if (step_by_code(rows, VG_NONE, VG_CODE_FIRST_RETURN, VG_CODE_ALL_RETURNS, snapshot, state, walk, &ends))
 		return true;
