@@ -232,10 +232,10 @@ START_TEST(index_finds_functions)
 	ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
 	image_make();
 	for (uint32_t i = 0; i < FUNCTIONS; i += 999) {
-		ck_assert_uint_eq(vg_cfi_index_find(&memory, &image, image.base + i * CODE_BYTES), fde_of(i));
-		ck_assert_uint_eq(vg_cfi_index_find(&memory, &image, image.base + i * CODE_BYTES + 15), fde_of(i));
+		ck_assert_uint_eq(vg_cfi_fde(&memory, &image, image.base + i * CODE_BYTES), fde_of(i));
+		ck_assert_uint_eq(vg_cfi_fde(&memory, &image, image.base + i * CODE_BYTES + 15), fde_of(i));
 	}
-	ck_assert_uint_eq(vg_cfi_index_find(&memory, &image, image.base - 1), 0);
+	ck_assert_uint_eq(vg_cfi_fde(&memory, &image, image.base - 1), 0);
 	vg_fde_index_free(&image.fde_index);
 	vg_memory_free(&memory);
 }
@@ -252,7 +252,7 @@ START_TEST(index_is_made_in_parts)
 	image_make();
 	for (; found == 0 && calls < 1000; calls++) {
 		memory.words_left = 10000;
-		found = vg_cfi_index_find(&memory, &image, image.base + 5 * CODE_BYTES);
+		found = vg_cfi_fde(&memory, &image, image.base + 5 * CODE_BYTES);
 	}
 	ck_assert_uint_eq(found, fde_of(5));
 	ck_assert_uint_gt(calls, 10);
@@ -270,9 +270,9 @@ START_TEST(index_ends_at_damage)
 	ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
 	image_make();
 	memcpy(image_memory.frames + CIE_BYTES + 10 * FDE_BYTES, &length, sizeof length);
-	ck_assert_uint_eq(vg_cfi_index_find(&memory, &image, image.base + (FUNCTIONS - 1) * CODE_BYTES),
+	ck_assert_uint_eq(vg_cfi_fde(&memory, &image, image.base + (FUNCTIONS - 1) * CODE_BYTES),
 			  fde_of(FUNCTIONS - 1));
-	ck_assert_uint_eq(vg_cfi_index_find(&memory, &image, image.base), 0);
+	ck_assert_uint_eq(vg_cfi_fde(&memory, &image, image.base), 0);
 	vg_fde_index_free(&image.fde_index);
 	vg_memory_free(&memory);
 }

@@ -29,31 +29,24 @@ struct fde {
 	uint64_t first, size;        /* the range of code: its first address, and its size in bytes */
 };
 
-/* Entries are copied first and parsed from the copy: the process may change its memory at any time. */
-static bool piece_read(struct vg_memory *memory, uint64_t address, unsigned char *buffer, uint32_t length,
-		       struct vg_cfi_piece *piece)
-{
-	*piece = (struct vg_cfi_piece){ address, length, buffer };
-	return vg_memory_read_cached(memory, address, buffer, length) == 0;
-}
-
-/* Copies one entry: its length, then that many bytes. */
+/* Copies one entry: its length, then that many bytes.  Entries are copied first and parsed from the copy: the process
+ * may change its memory at any time. */
 static bool entry_read(struct vg_memory *memory, uint64_t address, unsigned char *buffer, uint32_t buffer_bytes,
 		       struct vg_cfi_piece *piece, struct entry *entry)
 {
 	uint32_t length;
-	struct vg_cfi_piece behind;
+	unsigned char *behind = buffer + sizeof length;
 
 	/* Entries of the 64-bit format begin with a length of 0xffffffff and are refused here.  They do not exist in
 	 * practice: no .eh_frame is that large. */
-	if (!piece_read(memory, address, buffer, sizeof length, piece))
+	if (vg_memory_read_cached(memory, address, buffer, sizeof length) != 0)
 		return false;
 	memcpy(&length, buffer, sizeof length);
 	if (length < 4 || length > buffer_bytes - sizeof length ||
-	    !piece_read(memory, address + sizeof length, buffer + sizeof length, length, &behind))
+	    vg_memory_read_cached(memory, address + sizeof length, behind, length) != 0)
 		return false;
-	piece->length += length;
-	*entry = (struct entry){ piece, { behind.bytes, behind.bytes + length } };
+	*piece = (struct vg_cfi_piece){ address, (uint32_t)sizeof length + length, buffer };
+	*entry = (struct entry){ piece, { behind, behind + length } };
 	return true;
 }
 
@@ -97,10 +90,9 @@ enum { LETTERS_MAX = 4 };
  * letters and stops at a letter that it does not know.  It then takes the rest of the data for instructions.  So a CIE
  * with more letters or an unknown letter is refused.  Only the letter S, which has no data, may stand behind the fourth
  * letter. */
-static bool augmentation_read(struct entry *entry, const unsigned char *letters, struct cie *cie)
+static bool augmentation_read(struct vg_bytes *bytes, const unsigned char *letters, struct cie *cie)
 {
 	uint64_t length, value, encoding;
-	struct vg_bytes *bytes = &entry->bytes;
 	const unsigned char *end, *last = letters + LETTERS_MAX;
 
 	if (*letters == '\0')
@@ -140,14 +132,18 @@ static bool augmentation_read(struct entry *entry, const unsigned char *letters,
 	return bytes->at == end;
 }
 
-static bool cie_parse(struct entry *entry, struct cie *cie)
+/* Copies the CIE at the address into the buffer and parses it.  False: it cannot be read, or is malformed. */
+static bool cie_read(struct vg_memory *memory, uint64_t address, unsigned char buffer[VG_CFI_CIE_MAX_BYTES],
+		     struct vg_cfi_piece *piece, struct cie *cie)
 {
-	struct vg_bytes *bytes = &entry->bytes;
+	struct entry entry;
+	struct vg_bytes *bytes = &entry.bytes;
 	const unsigned char *letters;
 	uint64_t id, version, return_column;
 
 	*cie = (struct cie){ .pointer_encoding = PE_ABSPTR };
-	if (!vg_bytes_fixed(bytes, 4, &id) || id != 0 || !vg_bytes_fixed(bytes, 1, &version) ||
+	if (!entry_read(memory, address, buffer, VG_CFI_CIE_MAX_BYTES, piece, &entry) ||
+	    !vg_bytes_fixed(bytes, 4, &id) || id != 0 || !vg_bytes_fixed(bytes, 1, &version) ||
 	    (version != 1 && version != 3))
 		return false;
 	letters = bytes->at;
@@ -160,20 +156,10 @@ static bool cie_parse(struct entry *entry, struct cie *cie)
 	      vg_bytes_uleb(bytes, &return_column)))
 		return false;
 	cie->program.return_column = return_column;
-	if (!augmentation_read(entry, letters, cie))
+	if (!augmentation_read(bytes, letters, cie))
 		return false;
 	cie->initial = *bytes;
 	return true;
-}
-
-/* Copies the CIE at the address into the buffer and parses it.  False: it cannot be read, or is malformed. */
-static bool cie_read(struct vg_memory *memory, uint64_t address, unsigned char buffer[VG_CFI_CIE_MAX_BYTES],
-		     struct vg_cfi_piece *piece, struct cie *cie)
-{
-	struct entry entry;
-
-	*cie = (struct cie){ 0 };
-	return entry_read(memory, address, buffer, VG_CFI_CIE_MAX_BYTES, piece, &entry) && cie_parse(&entry, cie);
 }
 
 /* Parses the range of code from an FDE's bytes.  In the target, the first of these bytes is at `address`.  False: the
@@ -228,16 +214,6 @@ struct cached_cie {
 	uint8_t pointer_encoding;
 	bool good;
 };
-
-static void index_begin(struct vg_image *image)
-{
-	struct vg_fde_index *index = &image->fde_index;
-
-	index->begun = true;
-	index->at = image->eh_frame;
-	index->end = image->eh_frame_bytes != 0 ? image->eh_frame + image->eh_frame_bytes : image->end;
-	index->complete = index->at >= index->end;
-}
 
 static void range_add(struct vg_image *image, uint64_t fde, uint64_t first, uint64_t size)
 {
@@ -298,13 +274,18 @@ static bool entry_add(struct vg_memory *memory, struct vg_image *image, struct c
 	return true;
 }
 
+/* Makes the index, or goes on where words_left was used up. */
 static void index_make(struct vg_memory *memory, struct vg_image *image)
 {
 	struct vg_fde_index *index = &image->fde_index;
 	struct cached_cie cie = { 0 };
 
-	if (!index->begun)
-		index_begin(image);
+	if (!index->begun) {
+		index->begun = true;
+		index->at = image->eh_frame;
+		index->end = image->eh_frame_bytes != 0 ? image->eh_frame + image->eh_frame_bytes : image->end;
+		index->complete = index->at >= index->end;
+	}
 	while (!index->complete) {
 		if (entry_add(memory, image, &cie))
 			continue;
@@ -312,17 +293,6 @@ static void index_make(struct vg_memory *memory, struct vg_image *image)
 			return;
 		vg_fde_index_complete(index);
 	}
-}
-
-uint64_t vg_cfi_index_find(struct vg_memory *memory, struct vg_image *image, uint64_t address)
-{
-	uint32_t fde;
-
-	if (image->eh_frame == 0 || address - image->base > UINT32_MAX)
-		return 0;
-	if (!image->fde_index.complete)
-		index_make(memory, image);
-	return vg_fde_index_find(&image->fde_index, (uint32_t)(address - image->base), &fde) ? image->base + fde : 0;
 }
 
 /* ---- the sorted table of .eh_frame_hdr ---- */
@@ -348,19 +318,11 @@ struct table {
 	bool is_standard;            /* it exists and has the usual encodings */
 };
 
-/* Sets where .eh_frame begins, from the pointer in .eh_frame_hdr.  Its size is not known. */
-static void eh_frame_locate(struct vg_image *image, int32_t frame)
-{
-	uint64_t at = image->eh_frame_hdr + offsetof(struct hdr_head, frame) + (uint64_t)(int64_t)frame;
-
-	if (image->eh_frame == 0 && at - image->base < image->end - image->base)
-		image->eh_frame = at;
-}
-
-/* Finds the table.  False: the header cannot be read. */
+/* Finds the table.  If there is none, sets where .eh_frame begins.  False: the header cannot be read. */
 static bool table_open(struct vg_memory *memory, struct vg_image *image, struct table *table)
 {
 	struct hdr_head head;
+	uint64_t frames_at;
 
 	*table = (struct table){ .at = image->eh_frame_hdr + TABLE_AT };
 	if (image->eh_frame_hdr == 0)
@@ -377,8 +339,9 @@ static bool table_open(struct vg_memory *memory, struct vg_image *image, struct 
 			return false;
 		table->is_standard = table->count <= (image->eh_frame_hdr_bytes - TABLE_AT) / sizeof(struct hdr_entry);
 	}
-	if (!table->is_standard)
-		eh_frame_locate(image, head.frame);
+	frames_at = image->eh_frame_hdr + offsetof(struct hdr_head, frame) + (uint64_t)(int64_t)head.frame;
+	if (!table->is_standard && image->eh_frame == 0 && frames_at - image->base < image->end - image->base)
+		image->eh_frame = frames_at;
 	return true;
 }
 
@@ -410,29 +373,16 @@ static uint64_t table_find(struct vg_memory *memory, const struct vg_image *imag
 uint64_t vg_cfi_fde(struct vg_memory *memory, struct vg_image *image, uint64_t address)
 {
 	struct table table;
+	uint32_t fde;
 
 	if (!table_open(memory, image, &table))
 		return 0;
 	if (table.is_standard)
 		return table_find(memory, image, &table, address);
-	return vg_cfi_index_find(memory, image, address);
-}
-
-static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t address, struct vg_cfi_copy *copy,
-		    struct vg_row *row)
-{
-	struct vg_bytes instructions;
-	struct fde fde;
-
-	row->kind = VG_ROW_COMPLEX;  /* also if the entry is malformed: libunwind may be able to use it */
-	if (!fde_read(memory, fde_address, copy, &fde))
-		return;
-	if (address - fde.first >= fde.size) {
-		row->kind = VG_ROW_NONE;
-		return;
-	}
-	if (fde_program(&fde, &instructions))
-		vg_cfi_program_run(&fde.cie.program, fde.cie.initial, instructions, fde.first, address, row);
+	if (image->eh_frame == 0 || address - image->base > UINT32_MAX)
+		return 0;
+	index_make(memory, image);
+	return vg_fde_index_find(&image->fde_index, (uint32_t)(address - image->base), &fde) ? image->base + fde : 0;
 }
 
 static bool overlap(const struct vg_cfi_piece *one, const struct vg_cfi_piece *other)
@@ -471,12 +421,21 @@ bool vg_cfi_copy_word(const struct vg_cfi_copy *copy, uint64_t address, uint64_t
 
 void vg_cfi_row(struct vg_memory *memory, struct vg_image *image, uint64_t address, struct vg_row *row)
 {
+	struct vg_bytes instructions;
 	struct vg_cfi_copy copy;
-	uint64_t fde = vg_cfi_fde(memory, image, address);
+	uint64_t at = vg_cfi_fde(memory, image, address);
+	struct fde fde;
 
 	*row = (struct vg_row){ .kind = VG_ROW_NONE };
-	if (fde != 0)
-		fde_row(memory, fde, address, &copy, row);
+	if (at == 0)
+		return;
+	row->kind = VG_ROW_COMPLEX;  /* also if the entry is malformed: libunwind may be able to use it */
+	if (!fde_read(memory, at, &copy, &fde))
+		return;
+	if (address - fde.first >= fde.size)
+		row->kind = VG_ROW_NONE;
+	else if (fde_program(&fde, &instructions))
+		vg_cfi_program_run(&fde.cie.program, fde.cie.initial, instructions, fde.first, address, row);
 }
 
 bool vg_cfi_function(struct vg_memory *memory, struct vg_image *image, uint64_t address, uint64_t *first,

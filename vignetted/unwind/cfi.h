@@ -10,7 +10,7 @@
 
 /*
  * Reads call frame information from a loaded image: .eh_frame, through the sorted table of .eh_frame_hdr (Linux
- * Standard Base Core, "Exception Frames").  For an image without such a table, vg_cfi_index_find() builds an index.
+ * Standard Base Core, "Exception Frames").  For an image without such a table, an index of .eh_frame is made.
  *
  * All bytes are read through the cache of the target's memory.  If unwind information is malformed,
  * frames are missing, but no other harm is done.
@@ -36,7 +36,10 @@ struct vg_cfi_copy {
 };
 
 /* Finds the FDE whose code begins nearest to `address`, at or before it.  The code may end before `address`.  Returns
- * the FDE's address; 0: none, or the table cannot be read. */
+ * the FDE's address; 0: none, or the table cannot be read.
+ *
+ * If the image has no sorted table, the first call makes an index in image->fde_index.  It stops when
+ * memory->words_left is used up, and the next call continues.  Returns 0 as long as the index is not complete. */
 uint64_t vg_cfi_fde(struct vg_memory *memory, struct vg_image *image, uint64_t address);
 
 /* Copies the FDE and its CIE.  Returns whether libunwind can parse the copy safely.  libunwind does not check its
@@ -57,10 +60,5 @@ void vg_cfi_row(struct vg_memory *memory, struct vg_image *image, uint64_t addre
  * the address, or the FDE is malformed. */
 bool vg_cfi_function(struct vg_memory *memory, struct vg_image *image, uint64_t address,
 		     uint64_t *first, uint64_t *bytes);
-
-/* Finds the FDE of an address in an image without a sorted table.  The first call builds an index of .eh_frame in
- * image->fde_index.  Building stops when memory->words_left is used up, and continues at the next call.  Returns the
- * FDE's address; 0: there is no FDE, or the index is not complete yet. */
-uint64_t vg_cfi_index_find(struct vg_memory *memory, struct vg_image *image, uint64_t address);
 
 #endif
