@@ -88,10 +88,19 @@ static int walk_once(struct vg_walker *walker)
 	return rc;
 }
 
+/* Ends the walk at the first frame that is not confirmed.  Keeps at least the leaf frame, then without its module. */
 static void walk_end(struct vg_walker *walker)
 {
-	if (walker->confirmed < walker->walk.count)
-		vg_walk_keep_confirmed(&walker->walk, walker->confirmed);
+	struct vg_walk *walk = &walker->walk;
+
+	if (walker->confirmed >= walk->count)
+		return;
+	walk->end = VG_WALK_MODULE_UNLOADED;
+	walk->count = walker->confirmed;
+	if (walk->count == 0) {
+		walk->frames[0].module = VG_NONE;
+		walk->count = 1;
+	}
 }
 
 void vg_walker_confirm(struct vg_walker *walker)

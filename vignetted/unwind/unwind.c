@@ -41,11 +41,15 @@ static bool frame_without_code(struct vg_unwinder *unwinder, const struct vg_sna
 			       struct vg_frame_state *state, struct vg_walk *walk, int *rc)
 {
 	struct vg_frame frame = { .address = state->pc, .module = VG_NONE, .found = state->found };
-	bool is_known = state->is_exact && is_no_code(snapshot, state);
+	const struct vg_modules *modules = unwinder->rows.modules;
 	uint64_t code_at = state->pc - (state->is_exact ? 0 : 1);
+	bool is_known = state->is_exact && is_no_code(snapshot, state);
+	bool is_code = !is_known && vg_modules_is_code(modules, code_at);
 
-	walk->range_unknown = !is_known && !vg_modules_is_code(unwinder->rows.modules, code_at);
-	walk->end = is_known ? VG_WALK_NO_INFO : vg_walk_end_unmapped(unwinder->rows.modules, code_at);
+	walk->range_unknown = !is_known && !is_code;
+	walk->end = VG_WALK_NO_INFO;
+	if (is_code || (walk->range_unknown && vg_modules_was_code(modules, code_at)))
+		walk->end = VG_WALK_MODULE_UNLOADED;
 	if (walk->count > 0 && !is_known)
 		return false;
 	*rc = vg_walk_push(walk, &frame);

@@ -16,8 +16,8 @@
  * The code that calls vg_unwind() must:
  * - set the snapshot's regs, stack and moment.  Modules are looked up as they were at that moment;
  * - keep the modules up to date: if walk->range_unknown is set, call vg_modules_refresh() and unwind again;
- * - call vg_modules_confirm() for the walk's frames.  If it confirms only some frames, shorten the walk to these
- *   (vg_walk_keep_confirmed()), and call vg_unwinder_walk_discard().
+ * - call vg_modules_confirm() for the walk's frames.  If it confirms only some frames, shorten the walk to these, and
+ *   call vg_unwinder_walk_discard().
  *
  * The unwinder is not for the stack of its own process, and not for 32-bit code.  It does not symbolize.
  *

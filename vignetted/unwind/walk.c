@@ -37,22 +37,6 @@ int vg_walk_prepend(struct vg_walk *walk, const struct vg_frame *frames, uint32_
 	return 0;
 }
 
-enum vg_walk_end vg_walk_end_unmapped(const struct vg_modules *modules, uint64_t address)
-{
-	return vg_modules_is_code(modules, address) || vg_modules_was_code(modules, address) ? VG_WALK_MODULE_UNLOADED :
-											   VG_WALK_NO_INFO;
-}
-
-void vg_walk_keep_confirmed(struct vg_walk *walk, uint32_t count)
-{
-	walk->end = VG_WALK_MODULE_UNLOADED;
-	walk->count = count;
-	if (count > 0)
-		return;
-	walk->frames[0].module = VG_NONE;
-	walk->count = 1;
-}
-
 void vg_walk_free(struct vg_walk *walk)
 {
 	free(walk->frames);

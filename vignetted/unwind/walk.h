@@ -36,13 +36,6 @@ int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame);
 /* Adds frames before the leaf frame, which become the leaf frames.  0 or -ENOMEM. */
 int vg_walk_prepend(struct vg_walk *walk, const struct vg_frame *frames, uint32_t count);
 
-/* The reason why a walk ends at an address for which vg_modules_find() returns NULL. */
-enum vg_walk_end vg_walk_end_unmapped(const struct vg_modules *modules, uint64_t address);
-
-/* Keeps the first `count` frames, whose modules are confirmed.  If count is 0, keeps the leaf frame without its module.
- * Sets walk->end to VG_WALK_MODULE_UNLOADED. */
-void vg_walk_keep_confirmed(struct vg_walk *walk, uint32_t count);
-
 void vg_walk_free(struct vg_walk *walk);
 
 #endif
