@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <libunwind.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -91,28 +92,19 @@ int64_t vg_regs_syscall(const struct vg_regs *regs)
 	return (int64_t)regs->raw.orig_rax;
 }
 
+#define AT(name) offsetof(struct user_regs_struct, name)
 int vg_regs_by_dwarf_number(const struct vg_regs *regs, int number, uint64_t *value)
 {
-	switch (number) {
-	case UNW_X86_64_RAX: *value = regs->raw.rax; return 0;
-	case UNW_X86_64_RDX: *value = regs->raw.rdx; return 0;
-	case UNW_X86_64_RCX: *value = regs->raw.rcx; return 0;
-	case UNW_X86_64_RBX: *value = regs->raw.rbx; return 0;
-	case UNW_X86_64_RSI: *value = regs->raw.rsi; return 0;
-	case UNW_X86_64_RDI: *value = regs->raw.rdi; return 0;
-	case UNW_X86_64_RBP: *value = regs->raw.rbp; return 0;
-	case UNW_X86_64_RSP: *value = regs->raw.rsp; return 0;
-	case UNW_X86_64_R8: *value = regs->raw.r8; return 0;
-	case UNW_X86_64_R9: *value = regs->raw.r9; return 0;
-	case UNW_X86_64_R10: *value = regs->raw.r10; return 0;
-	case UNW_X86_64_R11: *value = regs->raw.r11; return 0;
-	case UNW_X86_64_R12: *value = regs->raw.r12; return 0;
-	case UNW_X86_64_R13: *value = regs->raw.r13; return 0;
-	case UNW_X86_64_R14: *value = regs->raw.r14; return 0;
-	case UNW_X86_64_R15: *value = regs->raw.r15; return 0;
-	case UNW_X86_64_RIP: *value = regs->raw.rip; return 0;
-	}
-	return -EINVAL;
+	/* System V ABI, AMD64 supplement, 3.6.2: in the order of the DWARF numbers, from 0 on. */
+	static const size_t places[] = {
+		AT(rax), AT(rdx), AT(rcx), AT(rbx), AT(rsi), AT(rdi), AT(rbp), AT(rsp), AT(r8), AT(r9), AT(r10),
+		AT(r11), AT(r12), AT(r13), AT(r14), AT(r15), AT(rip),
+	};
+
+	if (number < 0 || (size_t)number >= sizeof places / sizeof *places)
+		return -EINVAL;
+	memcpy(value, (const char *)&regs->raw + places[number], sizeof *value);
+	return 0;
 }
 
 bool vg_regs_in_syscall(const struct vg_regs *regs)
