@@ -2,11 +2,10 @@
 #include "vignetted/capture/counters.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -191,18 +190,14 @@ int vg_counters_read(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 
 int vg_counters_paranoid_level(void)
 {
-	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC), level = INT32_MIN;
-	char text[16];
-	ssize_t got;
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = INT32_MIN;
 
-	if (fd < 0)
-		return INT32_MIN;
-	got = read(fd, text, sizeof text - 1);
-	if (got > 0) {
-		text[got] = '\0';
-		level = (int)strtol(text, NULL, 10);
-	}
-	close(fd);
+	if (file == NULL)
+		return level;
+	if (fscanf(file, "%d", &level) != 1)
+		level = INT32_MIN;
+	fclose(file);
 	return level;
 }
 
