@@ -71,13 +71,6 @@ bool vg_step_is_root(struct vg_rows *rows, const struct vg_snapshot *snapshot, u
 	return true;
 }
 
-static bool is_copied(const struct vg_snapshot *snapshot, uint64_t address)
-{
-	uint64_t ignored;
-
-	return vg_snapshot_word(snapshot, address, &ignored) == 0;
-}
-
 /* Reads a word of the stack.  False: it was not copied, and walk->end says why. */
 static bool stack_word(const struct vg_snapshot *snapshot, uint64_t address, uint64_t *word, struct vg_walk *walk)
 {
@@ -109,8 +102,10 @@ static bool is_other_stack(const struct vg_snapshot *snapshot, uint64_t sp)
  * again. */
 static bool fp_popped(const struct vg_snapshot *snapshot, uint64_t saved_at, const struct vg_frame_state *state)
 {
-	return state->fp_known && !is_copied(snapshot, saved_at) && saved_at < state->sp &&
-	       state->sp - saved_at <= vg_regs_red_zone_bytes;
+	uint64_t ignored;
+
+	return state->fp_known && saved_at < state->sp && state->sp - saved_at <= vg_regs_red_zone_bytes &&
+	       vg_snapshot_word(snapshot, saved_at, &ignored) != 0;
 }
 
 /* All registers are known for the leaf frame only.  For the leaf frame of a waiting thread, only the arguments of its
