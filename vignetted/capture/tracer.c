@@ -60,8 +60,8 @@ static void backoff_note(struct vg_backoff *backoff, bool failed, uint32_t forge
 }
 
 /* Sleeps until a thread stops, but at most max_ns.  Sets stopped_ns, which is earlier than the end of the sleep if the
- * helper was in the run queue.  With a real-time priority it was not, and the stopped thread need not wait for a read of
- * schedstat, which takes 1 to 3 us. */
+ * helper was in the run queue.  With a real-time priority it was not, and the stopped thread need not wait for a read
+ * of schedstat, which takes 1 to 3 us. */
 static void stop_sleep(struct vg_tracer *tracer, const sigset_t *child, uint64_t max_ns)
 {
 	struct timespec left = { (time_t)(max_ns / 1000000000), (long)(max_ns % 1000000000) };

@@ -123,7 +123,8 @@ static int walk(struct vg_walker *walker)
 		return rc;
 
 	/* changed: a module of the walk was unloaded or replaced.  unknown: the walk reached code that may have been
-	 * loaded since the maps were read.  fenced: what ended the copy may be gone, and the stack may have its addresses. */
+	 * loaded since the maps were read.  fenced: what ended the copy may be gone, and the stack may have its
+	 * addresses. */
 	changed = walker->confirmed < walker->walk.count;
 	unknown = walker->walk.range_unknown && since_ns >= walker->maps_retry_ns;
 	fenced = walker->snapshot.is_fenced && since_ns >= walker->maps_retry_ns &&

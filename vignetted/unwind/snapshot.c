@@ -42,8 +42,8 @@ static ssize_t stack_pages_read(struct vg_snapshot *snapshot, pid_t tid, uint64_
 	if (end < start)
 		return -EFAULT;
 	/* Do not read mappings above the stack.  Reading would allocate pages there.  With userfaultfd(2) it could also
-	 * wait for the very thread that is stopped.  The thread block is the end of the stack that the thread was created
-	 * with.  The fence is for other stacks, and for a thread whose thread block is not known. */
+	 * wait for the very thread that is stopped.  The thread block is the end of the stack that the thread was
+	 * created with.  The fence is for other stacks, and for a thread whose thread block is not known. */
 	if (snapshot->thread_block > start && snapshot->thread_block < end)
 		end = snapshot->thread_block;
 	if (snapshot->modules != NULL)

@@ -19,7 +19,8 @@ struct vg_frame_state {
 	enum vg_found_by found;      /* how this frame was found */
 };
 
-/* One step of a walk: from a frame to its caller.  Steps are made by a row, by the frame pointer, or by instructions. */
+/* One step of a walk: from a frame to its caller.  Steps are made by a row, by the frame pointer, or by
+ * instructions. */
 
 /* Moves *state from the walk's last frame to its caller.  `found` is the row for the last frame's address; the caller
  * may have replaced found->row.  False: the walk ends, and walk->end is set. */
