@@ -40,7 +40,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/session/recording.c vignetted/session/recording.h \
 	vignetted/session/recordings.c vignetted/session/recordings.h \
 	vignetted/session/round.c vignetted/session/round.h \
-	vignetted/session/schedule.c vignetted/session/schedule.h \
 	vignetted/session/session.c vignetted/session/session.h \
 	vignetted/session/session_state.h \
 	vignetted/session/threads.c vignetted/session/threads.h \

@@ -4,18 +4,21 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "vignetted/session/recordings.h"
 #include "vignetted/session/round.h"
-#include "vignetted/session/schedule.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 #include "vignetted/target/access.h"
 
 /* A flight recorder keeps one open interval for this part of its memory. */
 enum { OPEN_SHARE_BYTES = 2048 };
+
+/* The rings of timers get 1/8 of the helper's memory; the rest is for stacks. */
+enum { RINGS_SHARE = 8 };
 
 /* If the first sample fails, it is tried again.  Each wait is FIRST_SAMPLE_RETRY_US longer than the wait before; all
  * waits together take 2 s.  With 0.1 s, one of eight recordings that begin at the same time on a busy machine failed:
@@ -102,6 +105,122 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 	return 0;
 }
 
+/* ---- the schedule ---- */
+
+/* Returns what has happened since the latest decision on the pace, and what bounds the next one. */
+static struct vg_pace_load pace_load(const struct vg_session *session, uint64_t now_ns)
+{
+	struct vg_pace_load load = session->pace.load;
+
+	load.elapsed_ns = now_ns - session->pace.at_ns;
+	load.stops = session->pauses.stops - session->pace.stops;
+	load.stops -= load.stops < load.queue_stops ? load.stops : load.queue_stops;
+	load.found = session->tasks.found - session->pace.found;
+	load.unloads = session->modules.ranges.past_total - session->pace.unloads;
+	load.counters = session->with_counters != 0;
+	load.events = vg_events_are_frequent(&session->events, session->activity.round_ns);
+	load.period_ns = vg_session_period_ns(session);
+	load.ring_capacity_ns = vg_timers_capacity_ns(&session->timers);
+	load.cpu_only = true;
+	load.time_left_ns = UINT64_MAX;
+	VG_EACH_RECORDING(i, session->live) {
+		const struct vg_recording *recording = &session->recordings[i];
+		uint64_t end_ns = recording->begin_ns + recording->options.max_duration_ns;
+		uint64_t left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+
+		load.cpu_only = load.cpu_only && recording->options.cpu_mode;
+		/* Duration limits are checked at ticks. */
+		if (recording->options.max_duration_ns != 0 && left_ns < load.time_left_ns)
+			load.time_left_ns = left_ns;
+	}
+	return load;
+}
+
+static void pace_begin(struct vg_session *session, uint64_t now_ns)
+{
+	session->pace.at_ns = now_ns;
+	session->pace.stops = session->pauses.stops;
+	session->pace.found = session->tasks.found;
+	session->pace.unloads = session->modules.ranges.past_total;
+	session->pace.load = (struct vg_pace_load){ .period_ns = session->timers.mean_period_ns };
+}
+
+/* Decides again how many sampling periods lie between two ticks (policy/pace.h). */
+static void pace_decide(struct vg_session *session)
+{
+	uint64_t now_ns = vg_now_ns();
+	struct vg_pace_load load = pace_load(session, now_ns);
+	uint32_t periods;
+
+	if (!vg_pace_due(&load, session->periods_per_tick))
+		return;
+	periods = vg_pace_periods(&load, session->periods_per_tick);
+	pace_begin(session, now_ns);
+	if (periods == session->periods_per_tick)
+		return;
+	session->periods_per_tick = periods;
+	/* Restart the ticks: otherwise periods of the former length would count as skipped. */
+	vg_ticks_restart(&session->ticks, periods * load.period_ns, now_ns);
+}
+
+/* Writes the sampling periods to the profiles, if they have changed. */
+static void rates_write(struct vg_session *session)
+{
+	VG_EACH_RECORDING(i, session->live)
+		vg_recording_rate_write(&session->recordings[i], vg_session_period_ns(session));
+}
+
+static void timers_update(struct vg_session *session, uint64_t period_ns)
+{
+	uint64_t max_bytes = session->max_memory_bytes;
+	struct vg_tasks *tasks = &session->tasks;
+	struct rlimit memory;
+
+	if (session->stop_always || (period_ns == session->timers.mean_period_ns &&
+				     (period_ns == 0 || session->timers.rings != NULL)))
+		return;
+	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < max_bytes)
+		max_bytes = memory.rlim_cur;
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		tasks->live.items[i].timers.open = false;
+		tasks->live.items[i].timers.policy = (struct vg_policy){ 0 };
+	}
+	/* If this fails, running threads are stopped instead. */
+	vg_timers_open(&session->timers, session->target.pid, tasks->live.items, tasks->live.count, period_ns,
+		       max_bytes / RINGS_SHARE);
+}
+
+/* Sets ticks, timers and budget after a recording began or stopped.  A session ticks as often as its fastest recording
+ * needs, and may cost as much as its largest budget allows. */
+static void schedule_update(struct vg_session *session)
+{
+	uint64_t period_ns = 0, now_ns = vg_now_ns();
+	uint32_t ppm = 0;
+	bool limited = true;
+
+	session->changed = false;
+	session->walker.max_frames = 0;
+	VG_EACH_RECORDING(i, session->live) {
+		const struct vg_session_options *options = &session->recordings[i].options;
+
+		if (options->max_frames > session->walker.max_frames)
+			session->walker.max_frames = options->max_frames;
+		if (options->period_ns == 0)
+			continue;
+		if (period_ns == 0 || options->period_ns < period_ns)
+			period_ns = options->period_ns;
+		limited = limited && options->budget_ppm != 0;
+		if (options->budget_ppm > ppm)
+			ppm = options->budget_ppm;
+	}
+	session->periods_per_tick = 1;
+	vg_ticks_restart(&session->ticks, period_ns, now_ns);
+	timers_update(session, period_ns);
+	pace_begin(session, now_ns);
+	vg_budget_change(&session->budget, limited ? ppm : 0, &session->pauses, now_ns);
+	rates_write(session);
+}
+
 /* ---- ticks ---- */
 
 /* The process may have called execve(2), for example if it was a shell's child at the beginning. */
@@ -149,11 +268,11 @@ void vg_session_tick(struct vg_session *session)
 	vg_round(session, due);
 	if (session->live != 0 && vg_budget_check(&session->budget, &session->ticks, session->periods_per_tick,
 						  &session->pauses))
-		vg_schedule_rates_write(session);
+		rates_write(session);
 	checkpoints_write(session);
 	if (session->changed)
-		vg_schedule_update(session);
-	vg_schedule_pace(session);
+		schedule_update(session);
+	pace_decide(session);
 }
 
 int vg_session_scan(struct vg_session *session)
@@ -359,12 +478,12 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 		vg_tracer_pending_wait(&session->tracer);
 	if (rc == 0)
 		rc = first_sample(session, place, err);
-	vg_schedule_update(session);
+	schedule_update(session);
 	if (rc == 0 && place->failure != 0)
 		rc = vg_err_sys(err, place->failure, "cannot write the profile");
 	if (rc != 0) {
 		recording_close(session, place);
-		vg_schedule_update(session);
+		schedule_update(session);
 		return rc;
 	}
 	*recording = place;
@@ -411,7 +530,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	if (recording->failure == 0 && session->live == 0)
 		vg_events_finish(&session->events, session->events.profiles[recording->index].until_ns);
 	recording_complete(session, recording);
-	vg_schedule_update(session);
+	schedule_update(session);
 	return recording->failure;
 }
 

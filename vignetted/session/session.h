@@ -11,8 +11,8 @@
  * at or after its own due time, and the timer sample that is nearest to that time.  So one reading of a thread, one
  * stop or one timer sample serves all recordings.
  *
- * The files of this folder have seven layers.  From the top: session and dumps; round and schedule; timer_samples;
- * threads; recordings; account; recording, counter_set and flight_recorder, and ticks.  No file calls a higher layer.
+ * The files of this folder have seven layers.  From the top: session and dumps; round; timer_samples; threads;
+ * recordings; account; recording, counter_set and flight_recorder, and ticks.  No file calls a higher layer.
  *
  *     rc = vg_session_open(&session, &options, pid, false, &err);
  *     ...                                      confines the helper

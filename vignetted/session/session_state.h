@@ -67,7 +67,7 @@ struct vg_session {
 	uint32_t begun;              /* recordings begun so far, including those that have ended */
 	vg_recording_set live;       /* recordings that have not stopped */
 	vg_recording_set with_counters; /* live recordings that have perf counters */
-	bool changed;                /* `live` has changed, and vg_schedule_update() is due */
+	bool changed;                /* `live` has changed, and the schedule is not updated yet */
 	uint64_t modules_generation_reported; /* modules.generation when unloaded modules were last written */
 
 	/* The round in progress. */
