@@ -18,7 +18,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/output/flight.c vignetted/output/flight.h \
 	vignetted/output/recorder.c vignetted/output/recorder.h \
 	vignetted/output/watchdog.c vignetted/output/watchdog.h \
-	vignetted/policy/pace.c vignetted/policy/pace.h \
 	vignetted/policy/permission.c vignetted/policy/permission.h \
 	vignetted/policy/policy.c vignetted/policy/policy.h \
 	vignetted/policy/weights.c vignetted/policy/weights.h \

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "tests/unit/suites.h"
-#include "vignetted/policy/pace.h"
 #include "vignetted/policy/policy.h"
 
 #define US(us) ((uint64_t)(1000 * (us)))

@@ -145,7 +145,7 @@ static void pace_begin(struct vg_session *session, uint64_t now_ns)
 	session->pace.load = (struct vg_pace_load){ .period_ns = session->timers.mean_period_ns };
 }
 
-/* Decides again how many sampling periods lie between two ticks (policy/pace.h). */
+/* Decides again how many sampling periods lie between two ticks (policy/policy.h). */
 static void pace_decide(struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns();

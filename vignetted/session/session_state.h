@@ -7,7 +7,7 @@
 #include "vignetted/capture/timers.h"
 #include "vignetted/capture/tracer.h"
 #include "vignetted/capture/walker.h"
-#include "vignetted/policy/pace.h"
+#include "vignetted/policy/policy.h"
 #include "vignetted/session/recording.h"
 #include "vignetted/session/ticks.h"
 #include "vignetted/target/events.h"
@@ -52,7 +52,7 @@ struct vg_session {
 
 	/* When threads are sampled. */
 	struct vg_ticks ticks;
-	uint32_t periods_per_tick;   /* sampling periods from one tick to the next (policy/pace.h) */
+	uint32_t periods_per_tick;   /* sampling periods from one tick to the next (policy/policy.h) */
 	struct {                     /* the latest decision on periods_per_tick */
 		uint64_t at_ns;      /* its CLOCK_MONOTONIC */
 		uint64_t stops, found, unloads; /* the session's counts at at_ns */
