@@ -19,7 +19,7 @@ static void setup(void)
 {
 	pauses = (struct vg_pauses){ .stops = 7, .total_ns = 70000 };
 	vg_ticks_start(&ticks, PERIOD_NS, vg_now_ns());
-	vg_budget_start(&budget, 0, vg_now_ns());
+	budget = (struct vg_budget){ 0 };
 	vg_budget_change(&budget, 5 * PERCENT_PPM, &pauses, vg_now_ns());
 }
 

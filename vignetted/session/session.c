@@ -100,7 +100,6 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 				  "needed", (sizeof *session->events.shared >> 20) + 1);
 	vg_events_begin(&session->events, session->begin_ns);
 	vg_ticks_start(&session->ticks, 0, session->begin_ns);
-	vg_budget_start(&session->budget, 0, session->begin_ns);
 	vg_modules_refresh(&session->modules);
 	return 0;
 }

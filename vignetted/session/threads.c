@@ -171,7 +171,9 @@ static void threads_end(struct vg_session *session, uint64_t now_ns)
 	}
 }
 
-bool vg_threads_all_exit(struct vg_session *session)
+/* Returns whether all threads of the process have exited or are exiting.  In the second case, waits for up to 0.4 s for
+ * the exit of the process. */
+static bool all_exit(struct vg_session *session)
 {
 	/* The limit is a time and not a number of turns of this loop: a turn reads the state of every thread, and there
 	 * may be thousands. */
@@ -220,7 +222,7 @@ static void chosen_end(struct vg_session *session)
 		if (tid == 0 || ((known || session->tasks.excess > 0) && vg_task_is_alive(&session->tasks, tid)))
 			continue;
 		vg_recordings_stop(session, recording, vg_target_exited(&session->target, PROCESS_EXIT_WAIT_MS) ||
-				   vg_threads_all_exit(session) ? "the process ended" : "the thread ended");
+				   all_exit(session) ? "the process ended" : "the thread ended");
 	}
 }
 
@@ -299,5 +301,5 @@ void vg_threads_exited(struct vg_tasks *tasks, pid_t leader, struct vg_task *tas
 
 const char *vg_threads_end_reason(struct vg_session *session, const char *otherwise)
 {
-	return session->exited || vg_threads_all_exit(session) ? "the process ended" : otherwise;
+	return session->exited || all_exit(session) ? "the process ended" : otherwise;
 }

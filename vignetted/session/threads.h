@@ -21,10 +21,6 @@ void vg_threads_name_read(struct vg_session *session, struct vg_task *task, uint
 /* Calls vg_threads_name_read() for all threads that have run since the latest call. */
 void vg_threads_names_read(struct vg_session *session);
 
-/* Returns whether all threads of the process have exited or are exiting.  In the second case, waits for up to 0.4 s for
- * the exit of the process. */
-bool vg_threads_all_exit(struct vg_session *session);
-
 /* Notes that the thread has exited, unless its id is `leader`, the id of the process's first thread (vg_task.exiting).
  * The next scan writes exits to the profiles. */
 void vg_threads_exited(struct vg_tasks *tasks, pid_t leader, struct vg_task *task);

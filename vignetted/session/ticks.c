@@ -62,14 +62,6 @@ bool vg_ticks_due(struct vg_ticks *ticks, uint64_t now_ns)
 	return true;
 }
 
-void vg_ticks_change(struct vg_ticks *ticks, uint64_t period_ns)
-{
-	uint64_t begin_ns = ticks->period_end_ns - ticks->period_ns;
-
-	ticks->period_ns = period_ns;
-	period_begin(ticks, begin_ns);
-}
-
 /* ---- the budget ---- */
 
 static const uint64_t WINDOW_NS = 500000000;
@@ -81,14 +73,6 @@ static void window_begin(struct vg_budget *budget, const struct vg_pauses *pause
 	budget->cpu_ns = vg_own_cpu_ns() - budget->excluded_cpu_ns;
 	budget->stops = pauses->stops;
 	budget->pause_ns = pauses->total_ns;
-}
-
-void vg_budget_start(struct vg_budget *budget, uint32_t ppm, uint64_t now_ns)
-{
-	static const struct vg_pauses none;
-
-	*budget = (struct vg_budget){ .ppm = ppm };
-	window_begin(budget, &none, now_ns);
 }
 
 void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_pauses *pauses,
@@ -117,7 +101,7 @@ bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks, uint32_t 
 		     const struct vg_pauses *pauses)
 {
 	uint64_t now_ns = vg_now_ns(), elapsed_ns = now_ns - budget->checked_ns, cost;
-	uint64_t period_ns, before_ns;
+	uint64_t period_ns, before_ns, begin_ns;
 
 	if (budget->ppm == 0 || ticks->period_ns == 0 || elapsed_ns < WINDOW_NS)
 		return false;
@@ -137,7 +121,10 @@ bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks, uint32_t 
 		period_ns = budget->requested_period_ns;
 	if (period_ns == before_ns)
 		return false;
-	vg_ticks_change(ticks, period_ns * periods);
+	/* The period that is in progress changes, too. */
+	begin_ns = ticks->period_end_ns - ticks->period_ns;
+	ticks->period_ns = period_ns * periods;
+	period_begin(ticks, begin_ns);
 	budget->changes++;
 	return true;
 }

@@ -36,15 +36,12 @@ bool vg_ticks_due(struct vg_ticks *ticks, uint64_t now_ns);
  * more ticks.  Keeps the counts. */
 void vg_ticks_restart(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns);
 
-/* Changes the length of the period that is in progress. */
-void vg_ticks_change(struct vg_ticks *ticks, uint64_t period_ns);
-
 /*
  * The budget limits two costs to the same share: the time for which each thread is stopped, and the helper's part of
  * one core.  If sampling costs more, the rate is lowered.  If it costs clearly less, the rate rises again, up to the
- * requested rate.
+ * requested rate.  All zero is no budget.
  *
- *     vg_budget_start(&budget, ppm, now_ns);
+ *     vg_budget_change(&budget, ppm, &pauses, now_ns);
  *     if (vg_budget_check(&budget, &ticks, periods, &pauses))   at each tick
  *             ...                                               the rate has changed
  */
@@ -56,8 +53,6 @@ struct vg_budget {
 	uint64_t stops, pause_ns;    /* number and total length of all pauses at the latest check */
 	uint64_t changes;            /* how often the rate was changed */
 };
-
-void vg_budget_start(struct vg_budget *budget, uint32_t ppm, uint64_t now_ns);
 
 /* Sets the share.  The next vg_budget_check() takes the sampling rate at that check as the requested rate. */
 void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_pauses *pauses,
