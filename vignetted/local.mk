@@ -37,7 +37,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/session/dumps.c vignetted/session/dumps.h \
 	vignetted/session/flight_recorder.c vignetted/session/flight_recorder.h \
 	vignetted/session/recording.c vignetted/session/recording.h \
-	vignetted/session/recordings.c vignetted/session/recordings.h \
 	vignetted/session/round.c vignetted/session/round.h \
 	vignetted/session/session.c vignetted/session/session.h \
 	vignetted/session/session_state.h \

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "vignetted/session/recording.h"
+#include "vignetted/session/session_state.h"
 
 static struct vg_recording recording;
 

@@ -11,7 +11,8 @@
 #include "tests/unit/suites.h"
 #include "vignetted/output/flight.h"
 #include "vignetted/output/watchdog.h"
-#include "vignetted/session/recording.h"
+#include "vignetted/session/flight_recorder.h"
+#include "vignetted/target/events.h"
 
 /* The set of open intervals, compared with a simple model. Then the flight recorder with more samples and events than
  * it can keep. */

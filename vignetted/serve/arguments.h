@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "vignetted/session/recording.h"
+#include "vignetted/session/session_state.h"
 
 /* What the command line asks for. */
 enum vg_request {

@@ -14,6 +14,7 @@
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/remote.h"
 #include "vignetted/session/dumps.h"
+#include "vignetted/session/recording.h"
 #include "vignetted/session/threads.h"
 
 /* A host that sends no first request for this long hangs or has exited. */
@@ -75,7 +76,7 @@ static struct client *client_add(struct control *control, enum client_kind kind,
 static void recording_forget(struct control *control, struct client *client)
 {
 	if (client->recording != NULL)
-		vg_session_recording_free(control->session, client->recording);
+		vg_recording_close(control->session, client->recording);
 	client->recording = NULL;
 	if (client->file >= 0) {
 		/* Unlock, because a child of the host may have a copy of the descriptor, which keeps the file

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "vignetted/session/dumps.h"
-#include "vignetted/session/recordings.h"
+#include "vignetted/session/recording.h"
 
 /* How long the helper waits at its exit until vgctl has renamed files.  vgctl renames a file at once unless vgctl is
  * stopped. */
@@ -149,7 +149,7 @@ static void recording_finish(struct vg_remote *remote, struct vg_remote_recordin
 	 * file locked. */
 	flock(entry->file, LOCK_UN);
 	close(entry->file);
-	vg_session_recording_free(remote->session, entry->recording);
+	vg_recording_close(remote->session, entry->recording);
 	entry->recording = NULL;
 }
 

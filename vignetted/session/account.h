@@ -2,8 +2,7 @@
 #ifndef VG_VIGNETTED_ACCOUNT_H
 #define VG_VIGNETTED_ACCOUNT_H
 
-#include "vignetted/session/recording.h"
-#include "vignetted/target/events.h"
+#include "vignetted/session/session_state.h"
 
 /*
  * What one recording writes about one thread: its creation, names, samples and exit.  The state between two samples is

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "vignetted/session/recordings.h"
+#include "vignetted/session/recording.h"
 #include "vignetted/session/session.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
@@ -26,7 +26,7 @@ static uint64_t fetch_until_now(struct vg_session *session, struct vg_recording 
 	vg_timer_samples_fetch(session);
 	vg_recordings_events_fetch(session, false);
 	vg_threads_names_read(session);
-	vg_recordings_checkpoint(session, recording, false);
+	vg_recording_checkpoint(session, recording, false);
 	return now_ns;
 }
 
@@ -35,9 +35,9 @@ static void segment_begin(struct vg_session *session, struct vg_recording *recor
 {
 	vg_timer_samples_fetch(session);
 	vg_recordings_events_fetch(session, false);
-	vg_recordings_checkpoint(session, recording, false);
+	vg_recording_checkpoint(session, recording, false);
 	if (recording->ended == NULL)
-		vg_recordings_segment_begin(session, recording);
+		vg_recording_segment_begin(session, recording);
 }
 
 static int dump_finish(struct vg_session *session, struct vg_recording *recording, const char *reason)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "vignetted/session/account.h"
 
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
 
@@ -15,25 +15,37 @@ enum { NAMES_SHARE = 16 };
 /* Longer names of modules, threads and JIT code are truncated: a program can have a million names of JIT code. */
 enum { NAME_MAX_BYTES = 1024 };
 
-/* Labels of vg_recording_mark() get ids above those that an event ring can have. */
+/* A flight recorder keeps one open interval for this part of its memory. */
+enum { OPEN_SHARE_BYTES = 2048 };
+
+/* Labels of vg_recordings_mark() get ids above those that an event ring can have. */
 enum { REMOTE_LABELS_FIRST = 1 << 30, REMOTE_LABELS_MAX = 1 << 12 };
 
-static int header_write(struct vg_recording *recording, const struct vg_recording_start *start)
+/* ---- begin and end ---- */
+
+/* Returns the session's counts so far. */
+static void counts_read(const struct vg_session *session, struct vg_session_counts *counts)
 {
-	struct timespec now;
+	const struct vg_unwind_counts *unwound = vg_unwinder_counts(session->walker.unwinder);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	recording->header = (struct vg_writer_header){
-		.period_ns = recording->options.period_ns,
-		.start_unix_s = (uint64_t)now.tv_sec, .start_us = (uint64_t)now.tv_nsec / 1000,
-		.max_frames = recording->options.max_frames,
-		.mode = recording->options.cpu_mode ? "cpu" : "wall",
-		.writer = "vignetted " PACKAGE_VERSION,
-		.program = start->program, .arch = start->machine,
-		.counters = recording->counter_set.count > 0 ? recording->counter_set.names : NULL,
+	*counts = (struct vg_session_counts){
+		.pauses = session->pauses,
+		.process_cpu_ns = session->activity.process_cpu_ns, .helper_cpu_ns = vg_own_cpu_ns(),
+		.ticks_late = session->ticks.late,
+		.rate_changes = session->budget.changes,
+		.timer_samples = session->timers.samples,
+		.timer_samples_lost = session->timers.lost,
+		.maps_reads = session->walker.maps_reads,
+		.eintr_repaired = session->tracer.repaired,
+		.walks = unwound->walks,
+		.walks_by_libunwind = unwound->fallbacks,
+		.rows_decoded = unwound->rows_decoded,
+		.events_dropped = vg_events_dropped(&session->events),
+		.threads_over = session->tasks.excess_max,
+		.modules_over = session->modules.excess_max,
+		.modules_unindexed = vg_modules_unindexed(&session->modules),
+		.unconfined = session->unconfined,
 	};
-
-	return vg_recording_header_write(recording);
 }
 
 int vg_recording_header_write(struct vg_recording *recording)
@@ -43,11 +55,15 @@ int vg_recording_header_write(struct vg_recording *recording)
 	       vg_writer_header(&recording->recorder.writer, &recording->header);
 }
 
-int vg_recording_open(struct vg_recording *recording, const struct vg_recording_start *start)
+int vg_recording_open(struct vg_session *session, struct vg_recording *recording,
+		      const struct vg_session_options *options, int fd, uint64_t max_memory_bytes)
 {
-	const struct vg_session_options *options = start->options;
 	struct vg_recorder *recorder = &recording->recorder;
+	struct vg_session_counts *before = &recording->counts_at_begin;
+	struct vg_events_profile *events = &session->events.profiles[recording->index];
 	uint32_t index = recording->index;
+	struct timespec now;
+	int rc;
 
 	memset(recording, 0, sizeof *recording);
 	recording->index = index;
@@ -55,43 +71,75 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 	recording->options = *options;
 	recording->perf_map.directory = recording->disk.fd = -1;
 	recording->begin_ns = vg_now_ns();
-	recording->begin_session_ns = recording->begin_ns - start->session_begin_ns;
+	recording->begin_session_ns = recording->begin_ns - session->begin_ns;
 	recording->period_now_ns = options->period_ns;
-	vg_recorder_open(recorder, start->fd, options->max_file_bytes, start->modules);
-	recorder->kernel = start->kernel;
+	vg_recorder_open(recorder, fd, options->max_file_bytes, &session->modules);
+	recorder->kernel = &session->kernel;
 	recorder->writer.name_max_bytes = NAME_MAX_BYTES;
-	vg_recorder_memory_limit(recorder, start->max_memory_bytes);
+	vg_recorder_memory_limit(recorder, max_memory_bytes);
 	vg_counter_set_open(&recording->counter_set, options->counters);
 	if (options->flight_ns != 0)
 		vg_flight_recorder_open(&recording->flight_recorder, recorder, &recording->header, options->flight_ns,
-					options->flight_memory_bytes, start->events);
-	vg_disk_open(&recording->disk, start->fd, recording->begin_ns);
+					options->flight_memory_bytes, session->events.shared);
+	vg_disk_open(&recording->disk, fd, recording->begin_ns);
 	vg_ticks_start(&recording->ticks, options->period_ns, recording->begin_ns);
 	recording->ticks.in_first_half = true;
 	if (options->perf_map) {
-		vg_perf_map_open(&recording->perf_map, start->pid);
+		vg_perf_map_open(&recording->perf_map, session->target.pid);
 		recording->flight_recorder.has_perf_map = true;
 		recorder->writer.names_bytes = options->max_file_bytes / NAMES_SHARE;
 	}
-	return header_write(recording, start);
+	clock_gettime(CLOCK_REALTIME, &now);
+	recording->header = (struct vg_writer_header){
+		.period_ns = options->period_ns,
+		.start_unix_s = (uint64_t)now.tv_sec, .start_us = (uint64_t)now.tv_nsec / 1000,
+		.max_frames = options->max_frames,
+		.mode = options->cpu_mode ? "cpu" : "wall",
+		.writer = "vignetted " PACKAGE_VERSION,
+		.program = session->target.program, .arch = session->machine,
+		.counters = recording->counter_set.count > 0 ? recording->counter_set.names : NULL,
+	};
+	rc = vg_recording_header_write(recording);
+	counts_read(session, before);
+	before->process_cpu_ns = vg_target_cpu_ns(&session->target);
+	/* The first recording's statistics include the start of the helper. */
+	if (session->round.count == 0)
+		before->helper_cpu_ns = 0;
+	vg_events_recording_begin(&session->events, index, &recorder->writer, &recorder->threads,
+				  recording->begin_session_ns);
+	events->only = options->thread;
+	if (options->flight_ns != 0)
+		events->open.max = options->flight_memory_bytes / OPEN_SHARE_BYTES;
+	return rc;
 }
 
-void vg_recording_thread_cpu(struct vg_recording *recording, uint64_t cpu_ns)
+/* Writes the perf counters of all threads for the last time, and closes them. */
+static void counting_end(struct vg_session *session, struct vg_recording *recording)
 {
-	if (recording->options.thread == 0)
+	vg_counter_set_end(&recording->counter_set, &recording->recorder.writer, &session->tasks, recording->index,
+			   vg_recording_now_ns(recording));
+	session->with_counters &= ~(1u << recording->index);
+}
+
+void vg_recording_close(struct vg_session *session, struct vg_recording *recording)
+{
+	if (!recording->open)
 		return;
-	/* The total decreases if another thread calls execve(2) and takes the first thread's id. */
-	if (recording->thread_cpu_begin_ns == 0 || cpu_ns < recording->thread_cpu_begin_ns)
-		recording->thread_cpu_begin_ns = cpu_ns;
-	recording->thread_cpu_ns = cpu_ns - recording->thread_cpu_begin_ns;
+	session->live &= ~(1u << recording->index);
+	counting_end(session, recording);
+	vg_events_recording_end(&session->events, recording->index);
+	for (size_t i = 0; i < session->tasks.live.count; i++)
+		session->tasks.live.items[i].in_profiles &= ~(1u << recording->index);
+	vg_disk_close(&recording->disk);
+	vg_flight_recorder_close(&recording->flight_recorder, vg_recording_now_ns(recording));
+	recording->recorder.writer.take = NULL;
+	vg_intern_free(&recording->remote_labels);
+	vg_recorder_free(&recording->recorder);
+	vg_perf_map_close(&recording->perf_map);
+	recording->open = false;
 }
 
 /* ---- when a recording is due ---- */
-
-uint64_t vg_recording_period_ns(const struct vg_recording *recording, uint64_t session_period_ns)
-{
-	return recording->options.period_ns > session_period_ns ? recording->options.period_ns : session_period_ns;
-}
 
 bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *ticks, uint64_t skipped)
 {
@@ -117,14 +165,63 @@ bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *tic
 	return due;
 }
 
-void vg_recording_rate_write(struct vg_recording *recording, uint64_t session_period_ns)
-{
-	uint64_t period_ns = vg_recording_period_ns(recording, session_period_ns);
+/* ---- events and segments ---- */
 
-	if (recording->options.period_ns == 0 || period_ns == recording->period_now_ns)
+/* All samples are written first, because they have stacks of the segment before. */
+void vg_recording_segment_begin(struct vg_session *session, struct vg_recording *recording)
+{
+	struct vg_recorder *recorder = &recording->recorder;
+	struct vg_flight *flight = &recording->flight_recorder.flight;
+	uint64_t session_ns = vg_session_now_ns(session), now_ns = vg_recording_time_ns(recording, session_ns);
+
+	for (size_t i = 0; i < session->tasks.live.count; i++)
+		vg_account_flush(recording, &session->tasks.live.items[i]);
+	vg_flight_segment_begin(flight, now_ns);
+	if (recording->period_now_ns != 0)
+		vg_writer_rate(&recorder->writer, now_ns, recording->period_now_ns);
+	vg_events_state_write(&session->events, recording->index);
+	vg_flight_state_end(flight);
+	vg_recorder_restart(recorder);
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if ((task->in_profiles & 1u << recording->index) == 0)
+			continue;
+		vg_account_restart(recording, task, now_ns);
+		vg_events_task_restart(&session->events, recording->index, task, session_ns);
+	}
+	vg_recorder_restart_end(recorder);
+	vg_events_restart(&session->events, recording->index, session_ns);
+	vg_flight_definitions_end(flight);
+}
+
+void vg_recordings_segments_check(struct vg_session *session)
+{
+	VG_EACH_RECORDING(i, session->live) {
+		struct vg_recording *recording = &session->recordings[i];
+
+		if (vg_recording_is_flight_recorder(recording) &&
+		    vg_flight_segment_is_full(&recording->flight_recorder.flight))
+			vg_recording_segment_begin(session, recording);
+	}
+}
+
+static void on_batch(void *session)
+{
+	vg_recordings_segments_check(session);
+}
+
+void vg_recordings_events_fetch(struct vg_session *session, bool last)
+{
+	struct vg_drain_context sink = {
+		.tasks = &session->tasks, .now_ns = vg_session_now_ns(session), .last = last,
+		.on_batch = on_batch, .session = session,
+	};
+
+	if (session->live == 0 && !last)
 		return;
-	recording->period_now_ns = period_ns;
-	vg_writer_rate(&recording->recorder.writer, vg_recording_now_ns(recording), period_ns);
+	vg_events_drain(&session->events, &sink);
+	session->budget.excluded_cpu_ns = session->events.cpu_ns;
 }
 
 /* ---- why a recording stops ---- */
@@ -140,20 +237,49 @@ static const char *failure_reason(int code)
 	return "the profile could not be written";
 }
 
-const char *vg_recording_fail(struct vg_recording *recording, int code)
+void vg_recording_stop(struct vg_session *session, struct vg_recording *recording, const char *reason)
 {
-	recording->failure = code;
-	return failure_reason(code);
+	if (recording->ended != NULL)
+		return;
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if ((task->in_profiles & 1u << recording->index) != 0)
+			vg_account_finish(recording, task, vg_session_now_ns(session));
+	}
+	counting_end(session, recording);
+	recording->ended_ns = vg_recording_now_ns(recording);
+	session->events.profiles[recording->index].until_ns = recording->begin_session_ns + recording->ended_ns;
+	/* Fetch the events so far.  until_ns keeps events after ended_ns out of this recording. */
+	vg_recordings_events_fetch(session, false);
+	recording->ended = reason;
+	session->live &= ~(1u << recording->index);
+	session->changed = true;
+	/* Fewer threads may be wanted now. */
+	session->tasks.stale = true;
 }
 
-const char *vg_recording_limit(const struct vg_recording *recording, uint64_t now_ns)
+void vg_recording_fail(struct vg_session *session, struct vg_recording *recording, int code)
 {
-	if (vg_writer_full(&recording->recorder.writer))
-		return "the file size limit was reached";
-	if (recording->options.max_duration_ns != 0 &&
-	    now_ns - recording->begin_ns >= recording->options.max_duration_ns)
-		return "the duration limit was reached";
-	return NULL;
+	recording->failure = code;
+	vg_recording_stop(session, recording, failure_reason(code));
+	/* Replace the reason of a recording that had stopped before. */
+	recording->ended = failure_reason(code);
+}
+
+void vg_recordings_limits_check(struct vg_session *session, uint64_t now_ns)
+{
+	VG_EACH_RECORDING(i, session->live) {
+		struct vg_recording *recording = &session->recordings[i];
+		uint64_t max_duration_ns = recording->options.max_duration_ns;
+
+		if (recording->recorder.writer.failed != 0)
+			vg_recording_fail(session, recording, recording->recorder.writer.failed);
+		else if (vg_writer_full(&recording->recorder.writer))
+			vg_recording_stop(session, recording, "the file size limit was reached");
+		else if (max_duration_ns != 0 && now_ns - recording->begin_ns >= max_duration_ns)
+			vg_recording_stop(session, recording, "the duration limit was reached");
+	}
 }
 
 /* ---- checkpoints ---- */
@@ -264,7 +390,7 @@ static void perf_map_write(struct vg_recording *recording)
 /* Statistics are long, and later ones replace earlier ones.  So the time from one writing to the next is first 1 s,
  * then 2, 4, 8 and 16 s, and then always 10 s.  They are also written at the last checkpoint.  A flight recorder gets
  * them at each checkpoint. */
-int vg_recording_checkpoint(struct vg_recording *recording, const struct vg_events_profile *events,
+static int checkpoint_write(struct vg_recording *recording, const struct vg_events_profile *events,
 			    const struct vg_session_counts *counts, bool last)
 {
 	uint64_t now_ns = vg_now_ns(), recording_ns = now_ns - recording->begin_ns;
@@ -295,23 +421,22 @@ int vg_recording_checkpoint(struct vg_recording *recording, const struct vg_even
 	return rc;
 }
 
-int vg_recording_finish(struct vg_recording *recording)
+void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last)
 {
-	int rc;
+	struct vg_session_counts counts;
+	int rc = 0;
 
-	rc = recording->options.flight_ns != 0 ?
-	     vg_flight_recorder_dump_final(&recording->flight_recorder, &recording->perf_map,
-					   recording->recorder.writer.fd, recording->ended, recording->ended_ns) :
-	     vg_recorder_finish(&recording->recorder, recording->ended, recording->ended_ns);
-	vg_disk_write_begin(&recording->disk, recording->recorder.writer.file_bytes);
-	return rc;
+	vg_priority_lower_now(&session->tracer.priority);
+	counts_read(session, &counts);
+	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++)
+		rc = vg_account_flush(recording, &session->tasks.live.items[i]);
+	if (rc == 0)
+		rc = checkpoint_write(recording, &session->events.profiles[recording->index], &counts, last);
+	if (rc != 0 && recording->failure == 0)
+		vg_recording_fail(session, recording, rc);
 }
 
-void vg_recording_counting_end(struct vg_recording *recording, struct vg_tasks *tasks)
-{
-	vg_counter_set_end(&recording->counter_set, &recording->recorder.writer, tasks, recording->index,
-			   vg_recording_now_ns(recording));
-}
+/* ---- marks, unloads and losses ---- */
 
 /* Returns the label's id.  Writes the label if it is new; for a flight recorder always, because each segment needs it.
  * VG_NONE: there are too many labels, or no memory. */
@@ -332,7 +457,9 @@ static uint32_t remote_label(struct vg_recording *recording, const char *label)
 	return REMOTE_LABELS_FIRST + index;
 }
 
-bool vg_recording_mark(struct vg_recording *recording, const struct vg_tasks *tasks, const char *label)
+/* Writes an instant with this label.  Returns false if the file is full, if there are too many labels, or if no thread
+ * in the profile is alive. */
+static bool mark_write(struct vg_recording *recording, const struct vg_tasks *tasks, const char *label)
 {
 	struct vg_writer *writer = &recording->recorder.writer;
 	struct vg_writer_event event = {
@@ -358,15 +485,31 @@ bool vg_recording_mark(struct vg_recording *recording, const struct vg_tasks *ta
 	return false;
 }
 
-void vg_recording_close(struct vg_recording *recording, struct vg_tasks *tasks)
+uint32_t vg_recordings_mark(struct vg_session *session, const char *label)
 {
-	for (size_t i = 0; i < tasks->live.count; i++)
-		tasks->live.items[i].in_profiles &= ~(1u << recording->index);
-	vg_disk_close(&recording->disk);
-	vg_flight_recorder_close(&recording->flight_recorder, vg_recording_now_ns(recording));
-	recording->recorder.writer.take = NULL;
-	vg_intern_free(&recording->remote_labels);
-	vg_recorder_free(&recording->recorder);
-	vg_perf_map_close(&recording->perf_map);
-	recording->open = false;
+	uint32_t marked = 0;
+
+	VG_EACH_RECORDING(i, session->live) {
+		bool own = mark_write(&session->recordings[i], &session->tasks, label);
+
+		session->events.profiles[i].recorded += own;
+		marked += own;
+	}
+	return marked;
+}
+
+void vg_recordings_unloads_write(struct vg_session *session, uint64_t now_ns)
+{
+	if (session->modules_generation_reported == session->modules.generation)
+		return;
+	session->modules_generation_reported = session->modules.generation;
+	VG_EACH_RECORDING(i, session->live)
+		vg_recorder_unloads_write(&session->recordings[i].recorder,
+					  vg_recording_time_ns(&session->recordings[i], now_ns));
+}
+
+void vg_recordings_count_loss(struct vg_recording *recordings, vg_recording_set set, enum vg_loss loss)
+{
+	VG_EACH_RECORDING(i, set)
+		recordings[i].recorder.losses.samples[loss]++;
 }

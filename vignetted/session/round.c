@@ -6,7 +6,7 @@
 
 #include "vignetted/capture/stack.h"
 #include "vignetted/session/account.h"
-#include "vignetted/session/recordings.h"
+#include "vignetted/session/recording.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 
@@ -29,6 +29,17 @@ static struct vg_clocks clocks_of(const struct vg_task *task, uint64_t time_ns)
 	return (struct vg_clocks){
 		.time_ns = time_ns, .cpu_ns = task->activity.cpu_ns, .queued_ns = task->activity.queued_ns,
 	};
+}
+
+/* Notes the CPU time of a recording's only thread, for vg_recording_cpu_used_ns(). */
+static void thread_cpu_note(struct vg_recording *recording, uint64_t cpu_ns)
+{
+	if (recording->options.thread == 0)
+		return;
+	/* The total decreases if another thread calls execve(2) and takes the first thread's id. */
+	if (recording->thread_cpu_begin_ns == 0 || cpu_ns < recording->thread_cpu_begin_ns)
+		recording->thread_cpu_begin_ns = cpu_ns;
+	recording->thread_cpu_ns = cpu_ns - recording->thread_cpu_begin_ns;
 }
 
 static vg_recording_set cpu_only_in(const struct vg_recording *recordings, vg_recording_set set)
@@ -84,19 +95,19 @@ static struct vg_wait wait_of(struct vg_tasks *tasks, struct vg_task *task)
 /* ---- what recordings write ---- */
 
 /* Adds one repeat for each sampling period of the recording between two ticks. */
-static void repeat(struct vg_recording *recordings, vg_recording_set set, struct vg_task *task,
-		   const struct vg_clocks *clocks, const struct vg_ticks *ticks, uint32_t periods_per_tick)
+static void repeat(struct vg_session *session, vg_recording_set set, struct vg_task *task,
+		   const struct vg_clocks *clocks)
 {
 	VG_EACH_RECORDING(i, set) {
-		uint64_t period_ns = vg_recording_period_ns(&recordings[i], ticks->period_ns / periods_per_tick);
+		struct vg_recording *recording = &session->recordings[i];
+		uint64_t tick_ns = session->ticks.period_ns, period_ns = vg_recording_period_ns(session, recording);
 		/* A recording on demand gets one repeat. */
-		uint32_t count = recordings[i].options.period_ns != 0 && period_ns < ticks->period_ns ?
-				 (uint32_t)(ticks->period_ns / period_ns) : 1;
-
+		uint32_t count = recording->options.period_ns != 0 && period_ns < tick_ns ?
+				 (uint32_t)(tick_ns / period_ns) : 1;
 		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, clocks,
 								  VG_THREAD_WAITING);
 
-		vg_account_repeat(&recordings[i], task, count, clocks->time_ns, &weights);
+		vg_account_repeat(recording, task, count, clocks->time_ns, &weights);
 	}
 }
 
@@ -179,7 +190,7 @@ static vg_recording_set stop_takers(const struct vg_session *session, vg_recordi
 	if (state != VG_THREAD_RUNNING || !task->timers.kernel_due)
 		return set;
 	VG_EACH_RECORDING(i, set) {
-		uint64_t period_ns = vg_recording_period_ns(&session->recordings[i], vg_session_period_ns(session));
+		uint64_t period_ns = vg_recording_period_ns(session, &session->recordings[i]);
 
 		takers |= (uint32_t)vg_weights_kernel_takes(&task->accounts[i].weights, period_ns, in_call) << i;
 	}
@@ -260,13 +271,13 @@ static void thread_sample(struct vg_session *session, struct vg_task *task)
 	clocks = clocks_of(task, vg_session_now_ns(session));
 	VG_EACH_RECORDING(i, due) {
 		vg_weights_observe(&task->accounts[i].weights, &clocks);
-		vg_recording_thread_cpu(&session->recordings[i], task->activity.cpu_ns);
+		thread_cpu_note(&session->recordings[i], task->activity.cpu_ns);
 	}
 	covered = vg_timer_samples_decide(session, task, due, clocks.time_ns);
 	token_address = vg_events_token_address(&session->events, task);
 	repeats = repeats_in(session->recordings, task, due,
 			     !interval_changed(&session->events, task, token_address));
-	repeat(session->recordings, repeats, task, &clocks, &session->ticks, session->periods_per_tick);
+	repeat(session, repeats, task, &clocks);
 	needs = due & ~repeats;
 	if (needs == 0)
 		return;
@@ -314,7 +325,8 @@ static void scan_result_apply(struct vg_session *session, int rc)
 	if (rc == -ESRCH) {
 		vg_recordings_events_fetch(session, true);
 		session->exited = true;
-		vg_recordings_stop_all(session, "the process ended");
+		VG_EACH_RECORDING(i, session->live)
+			vg_recording_stop(session, &session->recordings[i], "the process ended");
 	}
 	VG_EACH_RECORDING(i, session->round.due)
 		session->recordings[i].recorder.losses.samples[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;

@@ -8,14 +8,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "vignetted/session/recordings.h"
+#include "vignetted/session/recording.h"
 #include "vignetted/session/round.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 #include "vignetted/target/access.h"
-
-/* A flight recorder keeps one open interval for this part of its memory. */
-enum { OPEN_SHARE_BYTES = 2048 };
 
 /* The rings of timers get 1/8 of the helper's memory; the rest is for stacks. */
 enum { RINGS_SHARE = 8 };
@@ -165,8 +162,15 @@ static void pace_decide(struct vg_session *session)
 /* Writes the sampling periods to the profiles, if they have changed. */
 static void rates_write(struct vg_session *session)
 {
-	VG_EACH_RECORDING(i, session->live)
-		vg_recording_rate_write(&session->recordings[i], vg_session_period_ns(session));
+	VG_EACH_RECORDING(i, session->live) {
+		struct vg_recording *recording = &session->recordings[i];
+		uint64_t period_ns = vg_recording_period_ns(session, recording);
+
+		if (recording->options.period_ns == 0 || period_ns == recording->period_now_ns)
+			continue;
+		recording->period_now_ns = period_ns;
+		vg_writer_rate(&recording->recorder.writer, vg_recording_now_ns(recording), period_ns);
+	}
 }
 
 static void timers_update(struct vg_session *session, uint64_t period_ns)
@@ -247,7 +251,7 @@ static void checkpoints_write(struct vg_session *session)
 		named = true;
 		/* Find out whether the thread has ended, if it is the process's first thread, which stays in /proc. */
 		session->tasks.stale |= session->recordings[i].options.thread != 0;
-		vg_recordings_checkpoint(session, &session->recordings[i], false);
+		vg_recording_checkpoint(session, &session->recordings[i], false);
 	}
 }
 
@@ -382,41 +386,6 @@ static struct vg_recording *place_find(struct vg_session *session, uint32_t *tak
 	return place;
 }
 
-static int recording_open(struct vg_session *session, struct vg_recording *recording,
-			  const struct vg_session_options *options, int fd, uint32_t shares)
-{
-	struct vg_recording_start start = {
-		.options = options, .fd = fd, .program = session->target.program, .machine = session->machine,
-		.pid = session->target.pid, .modules = &session->modules, .kernel = &session->kernel,
-		.events = session->events.shared,
-		.session_begin_ns = session->begin_ns, .max_memory_bytes = session->max_memory_bytes / shares,
-	};
-	int rc = vg_recording_open(recording, &start);
-
-	vg_recordings_counts(session, &recording->counts_at_begin);
-	recording->counts_at_begin.process_cpu_ns = vg_target_cpu_ns(&session->target);
-	/* The first recording's statistics include the start of the helper. */
-	if (session->round.count == 0)
-		recording->counts_at_begin.helper_cpu_ns = 0;
-	vg_events_recording_begin(&session->events, recording->index, &recording->recorder.writer,
-				  &recording->recorder.threads, recording->begin_session_ns);
-	session->events.profiles[recording->index].only = options->thread;
-	if (options->flight_ns != 0)
-		session->events.profiles[recording->index].open.max = options->flight_memory_bytes / OPEN_SHARE_BYTES;
-	return rc;
-}
-
-static void recording_close(struct vg_session *session, struct vg_recording *recording)
-{
-	if (!recording->open)
-		return;
-	session->live &= ~(1u << recording->index);
-	vg_recording_counting_end(recording, &session->tasks);
-	session->with_counters &= ~(1u << recording->index);
-	vg_events_recording_end(&session->events, recording->index);
-	vg_recording_close(recording, &session->tasks);
-}
-
 static int counting_begin(struct vg_session *session, struct vg_recording *recording, struct vg_err *err)
 {
 	size_t open = 0;
@@ -462,9 +431,10 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	 * thread has run, was created or has exited.  The sleeping threads must be read again, too. */
 	session->tasks.stale = true;
 	session->activity.unattributed_known = false;
-	rc = recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS_MAX);
+	rc = vg_recording_open(session, place, options, fd,
+			       session->max_memory_bytes / (taken == 0 ? 1 : VG_RECORDINGS_MAX));
 	if (rc != 0) {
-		recording_close(session, place);
+		vg_recording_close(session, place);
 		return vg_err_sys(err, rc, "cannot write the profile");
 	}
 	session->live |= 1u << place->index;
@@ -481,7 +451,7 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	if (rc == 0 && place->failure != 0)
 		rc = vg_err_sys(err, place->failure, "cannot write the profile");
 	if (rc != 0) {
-		recording_close(session, place);
+		vg_recording_close(session, place);
 		schedule_update(session);
 		return rc;
 	}
@@ -496,13 +466,17 @@ static void recording_complete(struct vg_session *session, struct vg_recording *
 
 	if (recording->failure == 0) {
 		vg_threads_names_read(session);
-		vg_recordings_checkpoint(session, recording, true);
+		vg_recording_checkpoint(session, recording, true);
 	}
 	recording->complete = true;
 	vg_priority_lower_now(&session->tracer.priority);
-	rc = vg_recording_finish(recording);
+	rc = recording->options.flight_ns != 0 ?
+	     vg_flight_recorder_dump_final(&recording->flight_recorder, &recording->perf_map,
+					   recording->recorder.writer.fd, recording->ended, recording->ended_ns) :
+	     vg_recorder_finish(&recording->recorder, recording->ended, recording->ended_ns);
+	vg_disk_write_begin(&recording->disk, recording->recorder.writer.file_bytes);
 	if (rc != 0 && recording->failure == 0)
-		vg_recordings_fail(session, recording, rc);
+		vg_recording_fail(session, recording, rc);
 	vg_events_recording_end(&session->events, recording->index);
 }
 
@@ -521,7 +495,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 		vg_threads_scan(session);
 		vg_recordings_events_fetch(session, session->live == own);
 	}
-	vg_recordings_stop(session, recording, reason);
+	vg_recording_stop(session, recording, reason);
 	/* A thread may have been asked to stop and not have stopped yet.  Wait for it.  If it does not stop in
 	 * time, the kernel releases it when we exit. */
 	if (session->live == 0)
@@ -551,15 +525,10 @@ void vg_session_end_stopped(struct vg_session *session)
 	}
 }
 
-void vg_session_recording_free(struct vg_session *session, struct vg_recording *recording)
-{
-	recording_close(session, recording);
-}
-
 void vg_session_close(struct vg_session *session)
 {
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
-		recording_close(session, &session->recordings[i]);
+		vg_recording_close(session, &session->recordings[i]);
 	vg_walker_close(&session->walker);
 	vg_modules_free(&session->modules);
 	vg_kernel_symbols_close(&session->kernel);

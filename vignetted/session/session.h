@@ -12,7 +12,7 @@
  * stop or one timer sample serves all recordings.
  *
  * The files of this folder have seven layers.  From the top: session and dumps; round; timer_samples; threads;
- * recordings; account; recording, counter_set and flight_recorder, and ticks.  No file calls a higher layer.
+ * recording; account; counter_set, flight_recorder and ticks.  No file calls a higher layer.
  *
  *     rc = vg_session_open(&session, &options, pid, false, &err);
  *     ...                                      confines the helper
@@ -72,9 +72,6 @@ void vg_session_end_all(struct vg_session *session, const char *reason);
 
 /* Completes the files of the recordings that have stopped by themselves. */
 void vg_session_end_stopped(struct vg_session *session);
-
-/* Frees the recording's place for another recording. */
-void vg_session_recording_free(struct vg_session *session, struct vg_recording *recording);
 
 void vg_session_close(struct vg_session *session);
 

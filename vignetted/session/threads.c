@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "vignetted/session/account.h"
-#include "vignetted/session/recordings.h"
+#include "vignetted/session/recording.h"
 
 /* Size of the first copy of a thread's stack.  Most stacks fit.  Deeper ones are copied again. */
 enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
@@ -221,7 +221,7 @@ static void chosen_end(struct vg_session *session)
 		 * may be beyond vg_tasks.max. */
 		if (tid == 0 || ((known || session->tasks.excess > 0) && vg_task_is_alive(&session->tasks, tid)))
 			continue;
-		vg_recordings_stop(session, recording, vg_target_exited(&session->target, PROCESS_EXIT_WAIT_MS) ||
+		vg_recording_stop(session, recording, vg_target_exited(&session->target, PROCESS_EXIT_WAIT_MS) ||
 				   all_exit(session) ? "the process ended" : "the thread ended");
 	}
 }

@@ -5,7 +5,7 @@
 
 #include "vignetted/policy/policy.h"
 #include "vignetted/session/account.h"
-#include "vignetted/session/recordings.h"
+#include "vignetted/session/recording.h"
 #include "vignetted/unwind/code.h"
 
 /* The timers of a thread are behind if the CPU time that is in no sample yet exceeds a limit.  The limit is
@@ -26,11 +26,12 @@ enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
 enum { WALKED_EVERY = 64 };
 
 /* Whether timers sample the thread for the recording, and are not behind. */
-static bool is_covered(const struct vg_timers *timers, const struct vg_recording *recording, const struct vg_task *task,
-		       uint64_t session_period_ns)
+static bool is_covered(const struct vg_session *session, const struct vg_recording *recording,
+		       const struct vg_task *task)
 {
+	const struct vg_timers *timers = &session->timers;
 	const struct vg_weights *weights = &task->accounts[recording->index].weights;
-	uint64_t period_ns = vg_recording_period_ns(recording, session_period_ns);
+	uint64_t period_ns = vg_recording_period_ns(session, recording);
 	uint64_t behind_ns = timers->user_only ? vg_weights_kernel_limit_ns(weights, period_ns) :
 						 BEHIND_PERIODS * period_ns + BEHIND_NS;
 
@@ -107,8 +108,7 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 		return 0;
 	}
 	VG_EACH_RECORDING(i, due)
-		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,
-						vg_session_period_ns(session)) << i;
+		covered |= (uint32_t)is_covered(session, &session->recordings[i], task) << i;
 	/* Timers that are behind may take no samples at all, for example because the thread runs on a CPU without a
 	 * ring.  So stop the thread at each tick until a timer sample arrives.  The limit in is_covered() alone would
 	 * not do that: the sample of the first stop takes the whole balance.  If timers may not sample kernel code,
@@ -219,7 +219,7 @@ static vg_recording_set sample_due(struct vg_session *session, struct vg_task *t
 		if (recording->options.period_ns >= session->timers.mean_period_ns &&
 		    record->time_ns >= recording->begin_ns &&
 		    vg_weights_timer_expired(&task->accounts[i].weights, record->sample.period_ns,
-					     vg_recording_period_ns(recording, vg_session_period_ns(session))))
+					     vg_recording_period_ns(session, recording)))
 			due |= 1u << i;
 	}
 	return due;
