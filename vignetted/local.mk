@@ -35,7 +35,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/session/account.c vignetted/session/account.h \
 	vignetted/session/counter_set.c vignetted/session/counter_set.h \
 	vignetted/session/dumps.c vignetted/session/dumps.h \
-	vignetted/session/flight_recorder.c vignetted/session/flight_recorder.h \
 	vignetted/session/recording.c vignetted/session/recording.h \
 	vignetted/session/round.c vignetted/session/round.h \
 	vignetted/session/session.c vignetted/session/session.h \

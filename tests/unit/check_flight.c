@@ -11,7 +11,6 @@
 #include "tests/unit/suites.h"
 #include "vignetted/output/flight.h"
 #include "vignetted/output/watchdog.h"
-#include "vignetted/session/flight_recorder.h"
 #include "vignetted/target/events.h"
 
 /* The set of open intervals, compared with a simple model. Then the flight recorder with more samples and events than
@@ -106,6 +105,7 @@ END_TEST
 struct fixture_flight {
 	struct vg_recorder recorder;
 	struct vg_flight flight;
+	_Atomic uint32_t stalls_written;
 	uint32_t stacks, samples;
 };
 
@@ -129,7 +129,8 @@ static void flight_open(struct fixture_flight *fixed, uint64_t window_ns, uint64
 	memset(fixed, 0, sizeof *fixed);
 	fixed->stacks = VG_STACK_ROOTS;
 	vg_recorder_open(&fixed->recorder, -1, 1, NULL);
-	vg_flight_open(&fixed->flight, &fixed->recorder, window_ns, memory_bytes);
+	vg_flight_open(&fixed->flight, &fixed->recorder, &header, window_ns, memory_bytes);
+	fixed->flight.stalls_written = &fixed->stalls_written;
 	ck_assert_uint_eq(vg_writer_thread_id(&fixed->recorder.writer), 0);
 	definitions_write(fixed);
 }
@@ -183,7 +184,7 @@ static int fd_open(struct fixture *fixture)
 
 static int dump_begin(struct fixture_flight *fixed, struct fixture *fixture, uint64_t now_ns, bool continues)
 {
-	return vg_flight_dump_begin(&fixed->flight, fd_open(fixture), &header, now_ns, continues, false);
+	return vg_flight_dump_begin(&fixed->flight, continues ? VG_DUMP_STALL : VG_DUMP_FINAL, fd_open(fixture), now_ns);
 }
 
 static void fixture_read_dump(struct fixture *fixture)
@@ -384,27 +385,59 @@ static void file_size_note(void)
 /* The program renames the file of a stall when the stall is counted. */
 START_TEST(stall_is_counted_after_its_file)
 {
-	static struct vg_flight_recorder own;
-	struct vg_perf_map perf_map = { .directory = -1 };
-	struct vg_recorder recorder;
+	struct fixture_flight fixed;
 	struct fixture fixture;
+	struct vg_lanes *lanes = mmap(NULL, sizeof *lanes, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	vg_recorder_open(&recorder, -1, 1, NULL);
-	vg_flight_open(&own.flight, &recorder, SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
-	stall_fd = fd_open(&fixture);
-	own.header = &header;
-	own.shared = mmap(NULL, sizeof *own.shared, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	ck_assert_ptr_ne(own.shared, MAP_FAILED);
-	ck_assert_int_eq(vg_flight_recorder_dump_begin(&own, VG_DUMP_STALL, stall_fd, SECOND), 0);
-	fixture_before_write(own.shared, sizeof *own.shared, file_size_note);
-	ck_assert_int_eq(vg_flight_recorder_dump_end(&own, &perf_map, "over"), 0);
-	ck_assert_uint_eq(own.shared->stalls_written, 1);
+	ck_assert_ptr_ne(lanes, MAP_FAILED);
+	flight_open(&fixed, SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	fixed.flight.stalls_written = &lanes->stalls_written;
+	ck_assert_int_eq(dump_begin(&fixed, &fixture, SECOND, true), 0);
+	stall_fd = fixture.fd;
+	vg_flight_dump_stop(&fixed.flight, SECOND);
+	fixture_before_write(lanes, sizeof *lanes, file_size_note);
+	ck_assert_int_eq(vg_flight_dump_end(&fixed.flight, "over"), 0);
+	ck_assert_uint_eq(lanes->stalls_written, 1);
 	ck_assert_int_eq(counted_bytes, lseek(stall_fd, 0, SEEK_END));
-	munmap(own.shared, sizeof *own.shared);
+	munmap(lanes, sizeof *lanes);
 	fixture_close(&fixture);
-	vg_flight_close(&own.flight);
-	vg_recorder_free(&recorder);
+	flight_close(&fixed);
+}
+END_TEST
+
+static int reported_peer, reported_rc;
+
+static void dump_report_note(int peer, const struct vg_dump *dump, int rc)
+{
+	ck_assert(!dump->is_open);
+	reported_peer = peer;
+	reported_rc = rc;
+}
+
+/* The host may request a dump after the recording's end, and then leave. The dump is complete, and its peer has an
+ * answer. */
+START_TEST(close_ends_a_requested_dump)
+{
+	struct fixture_flight fixed;
+	struct fixture fixture;
+	int fd;
+
+	flight_open(&fixed, SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	for (uint64_t time_ns = 0; time_ns <= SECOND; time_ns += 1000000)
+		sample_write(&fixed, time_ns);
+	fd = dup(fd_open(&fixture));
+	ck_assert_int_ge(fd, 0);
+	fixed.flight.done = dump_report_note;
+	fixed.flight.peer = 7;
+	ck_assert_int_eq(vg_flight_dump_begin(&fixed.flight, VG_DUMP_REQUESTED, fd, SECOND), 0);
+	flight_close(&fixed);
+	ck_assert_int_eq(reported_peer, 7);
+	ck_assert_int_eq(reported_rc, 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+	fixture_read_dump(&fixture);
+	ck_assert_uint_eq(fixture.profile.samples_total, fixed.samples);
+	fixture_close(&fixture);
 }
 END_TEST
 
@@ -419,8 +452,7 @@ START_TEST(dump_to_a_full_disk)
 	flight_open(&fixed, 10 * (uint64_t)SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
 	for (uint64_t time_ns = 0; time_ns <= 10 * (uint64_t)SECOND; time_ns += 1000000)
 		sample_write(&fixed, time_ns);
-	ck_assert_int_eq(vg_flight_dump_begin(&fixed.flight, full, &header, 10 * (uint64_t)SECOND, false, false),
-			 -ENOSPC);
+	ck_assert_int_eq(vg_flight_dump_begin(&fixed.flight, VG_DUMP_FINAL, full, 10 * (uint64_t)SECOND), -ENOSPC);
 	vg_flight_dump_run(&fixed.flight, SIZE_MAX);
 	ck_assert_uint_le(fixed.flight.dump.writer.buffer.alloc, 64 * 1024);
 	ck_assert_int_eq(vg_flight_dump_end(&fixed.flight, "asked for"), -ENOSPC);
@@ -639,6 +671,7 @@ Suite *flight_suite(void)
 	tcase_add_test(recorder, losses_of_a_dump);
 	tcase_add_test(recorder, dump_continues_until_stopped);
 	tcase_add_test(recorder, stall_is_counted_after_its_file);
+	tcase_add_test(recorder, close_ends_a_requested_dump);
 	tcase_add_test(recorder, dump_to_a_full_disk);
 	tcase_add_test(recorder, memory_is_bounded);
 	tcase_add_test(recorder, many_definitions_make_no_segment_due);

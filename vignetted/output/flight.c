@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/output/flight.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "profile/chunk.h"
-#include "vignetted/target/perf_map.h"
 
 enum { PAGE_BYTES = 4096 };
 
@@ -207,22 +208,16 @@ void vg_flight_definitions_end(struct vg_flight *flight)
 	window_trim(flight, flight->segment_begin_ns);
 }
 
-void vg_flight_open(struct vg_flight *flight, struct vg_recorder *recorder, uint64_t window_ns, uint64_t memory_bytes)
+void vg_flight_open(struct vg_flight *flight, struct vg_recorder *recorder, const struct vg_writer_header *header,
+		    uint64_t window_ns, uint64_t memory_bytes)
 {
 	*flight = (struct vg_flight){
-		.recorder = recorder, .window_ns = window_ns,
+		.recorder = recorder, .header = header, .window_ns = window_ns,
 		.chunks_max_bytes = memory_bytes / 4 * CHUNKS_QUARTERS, .begins_segment = true,
 	};
 	recorder->writer.limit_bytes = 0;
 	recorder->writer.take = on_chunk;
 	recorder->writer.taker = flight;
-}
-
-void vg_flight_close(struct vg_flight *flight)
-{
-	while (flight->first != NULL)
-		first_chunk_drop(flight);
-	memset(flight, 0, sizeof *flight);
 }
 
 /* ---- counts ---- */
@@ -236,26 +231,20 @@ void vg_flight_counts(struct vg_flight *flight, const struct vg_named_value *sta
 	memcpy(flight->pauses, pauses, flight->pauses_count * sizeof *pauses);
 }
 
-void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value)
-{
-	for (size_t i = 0; i < flight->stats_count; i++) {
-		if (strcmp(flight->stats[i].name, name) == 0)
-			flight->stats[i].value = value;
-	}
-}
-
 /* ---- the dump's begin and end ---- */
 
-int vg_flight_dump_begin(struct vg_flight *flight, int fd, const struct vg_writer_header *header, uint64_t now_ns,
-			 bool continues, bool has_perf_map)
+int vg_flight_dump_begin(struct vg_flight *flight, enum vg_dump_purpose purpose, int fd, uint64_t now_ns)
 {
-	struct vg_writer_header own = *header;
+	struct vg_writer_header header = *flight->header;
 	struct vg_dump *dump = &flight->dump;
 
+	flight->purpose = purpose;
+	flight->fd = fd;
 	vg_writer_flush(&flight->recorder->writer);
 	window_trim(flight, now_ns);
 	*dump = (struct vg_dump){
-		.is_open = true, .in_first_segment = true, .has_perf_map = has_perf_map, .next = flight->first,
+		.is_open = true, .in_first_segment = true, .has_perf_map = flight->perf_map != NULL,
+		.next = flight->first,
 		.first_begin_ns = flight->first != NULL ? flight->first->begin_ns : flight->segment_begin_ns,
 		.before = flight->first != NULL ? flight->first->lost : flight->segment_lost,
 	};
@@ -263,10 +252,10 @@ int vg_flight_dump_begin(struct vg_flight *flight, int fd, const struct vg_write
 	dump->writer.name_max_bytes = flight->recorder->writer.name_max_bytes;
 	/* If the fetch before the dump had more than the memory holds, its segments began after now_ns. */
 	dump->window_begin_ns = dump->first_begin_ns < now_ns ? dump->first_begin_ns : now_ns;
-	own.window_begin_ns = dump->window_begin_ns;
-	vg_writer_header(&dump->writer, &own);
+	header.window_begin_ns = dump->window_begin_ns;
+	vg_writer_header(&dump->writer, &header);
 	vg_writer_flush(&dump->writer);
-	if (!continues)
+	if (purpose != VG_DUMP_STALL)
 		vg_flight_dump_stop(flight, now_ns);
 	return dump->writer.failed;
 }
@@ -314,13 +303,39 @@ void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *
 	flight->dump.events++;
 }
 
+/* Writes the names that the process's perf map has now for JIT code in the dump's samples. */
+static void perf_map_write(struct vg_flight *flight)
+{
+	const struct vg_intern *found = &flight->dump.jit_addresses;
+	VG_ARRAY(uint64_t) addresses = { 0 };
+
+	if (flight->perf_map == NULL || flight->perf_map->directory < 0)
+		return;
+	for (uint32_t i = 0; i < found->count; i++) {
+		uint64_t address;
+
+		memcpy(&address, vg_intern_bytes(found, i, NULL), sizeof address);
+		if (vg_array_push(&addresses, &address) != 0)
+			break;
+	}
+	vg_perf_map_write(flight->perf_map, addresses.items, addresses.count, &flight->dump.writer);
+	vg_array_free(&addresses);
+	/* vg_flight_counts() had the count of the dump before. */
+	for (size_t i = 0; i < flight->stats_count; i++) {
+		if (strcmp(flight->stats[i].name, VG_PERF_MAP_STATISTIC) == 0)
+			flight->stats[i].value = flight->perf_map->unread_bytes;
+	}
+}
+
 int vg_flight_dump_end(struct vg_flight *flight, const char *reason)
 {
 	struct vg_dump *dump = &flight->dump;
 	struct vg_named_value totals[] = { { "samples", 0 }, { "threads", 0 }, { "stacks_complete", 0 } };
+	enum vg_dump_purpose purpose = flight->purpose;
 	int rc;
 
 	vg_flight_dump_run(flight, SIZE_MAX);
+	perf_map_write(flight);
 	vg_losses_write(&dump->writer, &dump->lost, &dump->before);
 	flight->stats[flight->stats_count] = (struct vg_named_value){ "flight_dropped", flight->dropped };
 	vg_writer_stats(&dump->writer, flight->stats, flight->stats_count + 1);
@@ -334,5 +349,43 @@ int vg_flight_dump_end(struct vg_flight *flight, const char *reason)
 	vg_intern_free(&dump->thread_ids);
 	vg_intern_free(&dump->jit_addresses);
 	dump->is_open = false;
+	flight->purpose = VG_DUMP_NONE;
+	if (purpose == VG_DUMP_REQUESTED) {
+		close(flight->fd);
+		if (flight->peer >= 0)
+			flight->done(flight->peer, dump, rc);
+	}
+	/* The program reads this count.  When the count rises, the program may rename the stall's file. */
+	if (purpose == VG_DUMP_STALL)
+		atomic_fetch_add(flight->stalls_written, 1);
 	return rc;
+}
+
+int vg_flight_dump_final(struct vg_flight *flight, int fd, const char *reason, uint64_t ended_ns)
+{
+	const struct vg_dump *dump = &flight->dump;
+	int rc;
+
+	if (flight->purpose != VG_DUMP_NONE) {
+		vg_flight_dump_stop(flight, ended_ns);
+		vg_flight_dump_end(flight, reason);
+	}
+	vg_flight_dump_begin(flight, VG_DUMP_FINAL, fd, ended_ns);
+	rc = vg_flight_dump_end(flight, reason);
+	flight->final.samples = dump->samples;
+	flight->final.events = dump->events;
+	flight->final.threads = dump->threads;
+	flight->final.file_bytes = dump->writer.file_bytes;
+	return rc;
+}
+
+void vg_flight_close(struct vg_flight *flight)
+{
+	/* A dump that was requested after the end of the recording. */
+	if (flight->purpose != VG_DUMP_NONE)
+		vg_flight_dump_end(flight, "the recording ended");
+	while (flight->first != NULL)
+		first_chunk_drop(flight);
+	vg_watchdog_close(&flight->watchdog);
+	memset(flight, 0, sizeof *flight);
 }

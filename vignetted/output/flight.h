@@ -6,6 +6,8 @@
 
 #include "base/pauses.h"
 #include "vignetted/output/recorder.h"
+#include "vignetted/output/watchdog.h"
+#include "vignetted/target/perf_map.h"
 
 #define VG_FLIGHT_MEMORY_DEFAULT_BYTES (UINT64_C(64) << 20)
 #define VG_FLIGHT_MEMORY_MIN_BYTES (UINT64_C(1) << 20)
@@ -13,6 +15,14 @@
 enum { VG_FLIGHT_COUNTS = 64 };
 
 struct vg_flight_chunk;
+
+/* What the dump in progress is for. */
+enum vg_dump_purpose {
+	VG_DUMP_NONE,                /* no dump is in progress */
+	VG_DUMP_REQUESTED,           /* the program or another process requested it */
+	VG_DUMP_STALL,               /* the watchdog began it; it goes on as long as the stall */
+	VG_DUMP_FINAL,               /* the last dump, when the recording ends */
+};
 
 /* A dump: writes what a flight recorder keeps as an ordinary profile, chunk by chunk, while the flight recorder goes
  * on.  A chunk that the dump still has to write is not dropped before it is written. */
@@ -34,6 +44,9 @@ struct vg_dump {
 	struct vg_intern jit_addresses; /* uint64_t, with has_perf_map: of its frames that may be JIT code */
 };
 
+/* Reports the result of a requested dump to the peer.  `rc`: 0 or a negative errno.  `dump` has the counts. */
+typedef void vg_dump_done(int peer, const struct vg_dump *dump, int rc);
+
 /*
  * The memory of a flight recorder: the chunks that its writer wrote in the last seconds, which are called the window.
  * The chunks form segments.  A segment begins with the state at that time: the sampling period and the intervals that
@@ -41,7 +54,7 @@ struct vg_dump {
  * So a reader can begin at any segment, and the oldest segments can be dropped.  A dump copies the state of its first
  * segment, and all other chunks.
  *
- *     vg_flight_open(&flight, &recorder, window_ns, memory_bytes);
+ *     vg_flight_open(&flight, &recorder, &header, window_ns, memory_bytes);
  *     ...                                      recorder.writer gets records
  *     if (vg_flight_segment_due(&flight, now_ns)) {
  *             vg_flight_segment_begin(&flight, now_ns);
@@ -50,15 +63,21 @@ struct vg_dump {
  *             ...                              recorder and recorder.writer get definitions again
  *             vg_flight_definitions_end(&flight);
  *     }
- *     vg_flight_dump_begin(&flight, fd, &header, now_ns, false);
+ *     vg_flight_dump_begin(&flight, VG_DUMP_REQUESTED, fd, now_ns);
  *     while (vg_flight_dump_run(&flight, 10)) ...
  *     rc = vg_flight_dump_end(&flight, "reason");
  *     vg_flight_close(&flight);
+ *
+ * At most one dump is in progress.  session/dumps.c writes it in slices between ticks.
  *
  * All zero is a flight recorder that keeps nothing.
  */
 struct vg_flight {
 	struct vg_recorder *recorder; /* the caller's */
+	const struct vg_writer_header *header; /* the recording's */
+	struct vg_perf_map *perf_map; /* the recording's, set by the caller; NULL: dumps have no names of JIT code */
+	_Atomic uint32_t *stalls_written; /* in the event ring, set by the caller: finished dumps of stalls */
+	struct vg_watchdog watchdog;
 	uint64_t window_ns, chunks_max_bytes;
 	struct vg_flight_chunk *first, *latest; /* owned */
 	uint64_t chunks_bytes;
@@ -74,11 +93,26 @@ struct vg_flight {
 	size_t stats_count;
 	uint64_t pauses[VG_PAUSES_BUCKETS][2];
 	size_t pauses_count;
-	struct vg_dump dump;
+
+	struct vg_dump dump;         /* the dump in progress, or the latest dump */
+	enum vg_dump_purpose purpose;
+	int fd;                      /* of the dump in progress; owned if it was requested */
+	uint64_t stall_ns;           /* the recording's time when the stall was found */
+	uint64_t late_ns;            /* age of the heartbeat at stall_ns; 0: the instant that reports this age is
+					already in the dump */
+	vg_dump_done *done;          /* is called at the end of a requested dump */
+	int peer;                    /* argument of done(); -1: the peer has left */
+	const char *reason;          /* end reason in the requested dump */
+	struct {                     /* counts of the final dump */
+		uint64_t samples, events, file_bytes;
+		uint32_t threads;
+	} final;
 };
 
-/* Makes the recorder's writer write into the flight recorder.  The recorder must be valid until vg_flight_close(). */
-void vg_flight_open(struct vg_flight *flight, struct vg_recorder *recorder, uint64_t window_ns, uint64_t memory_bytes);
+/* Makes the recorder's writer write into the flight recorder.  `header`: for each dump.  It and the recorder must be
+ * valid until vg_flight_close(). */
+void vg_flight_open(struct vg_flight *flight, struct vg_recorder *recorder, const struct vg_writer_header *header,
+		    uint64_t window_ns, uint64_t memory_bytes);
 void vg_flight_close(struct vg_flight *flight);
 
 /* Whether the latest segment is long or large enough; whether it is large enough. */
@@ -96,15 +130,10 @@ void vg_flight_definitions_end(struct vg_flight *flight);
 void vg_flight_counts(struct vg_flight *flight, const struct vg_named_value *stats, size_t stats_count,
 		      const uint64_t (*pauses)[2], size_t pauses_count);
 
-/* Sets a statistic that vg_flight_counts() has set. */
-void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value);
-
 /* Begins a dump of what is kept now.  It begins with the latest segment that has the whole window, or with the oldest.
- * With `continues`, the dump also has what comes later, until vg_flight_dump_stop().  No other dump may be open.  With
- * has_perf_map it collects jit_addresses.  fd stays the caller's.  Returns 0 or a negative errno; call
- * vg_flight_dump_end() in both cases. */
-int vg_flight_dump_begin(struct vg_flight *flight, int fd, const struct vg_writer_header *header, uint64_t now_ns,
-			 bool continues, bool has_perf_map);
+ * The dump of a stall also has what comes later, until vg_flight_dump_stop().  No other dump may be in progress.
+ * Returns 0 or a negative errno; call vg_flight_dump_end() in both cases. */
+int vg_flight_dump_begin(struct vg_flight *flight, enum vg_dump_purpose purpose, int fd, uint64_t now_ns);
 
 /* Stops a dump that continues.  Does nothing if it was stopped. */
 void vg_flight_dump_stop(struct vg_flight *flight, uint64_t now_ns);
@@ -119,8 +148,12 @@ bool vg_flight_dump_behind(const struct vg_flight *flight);
  * recorder.writer has.  Does nothing without a dump. */
 void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *what, uint64_t time_ns, uint64_t value);
 
-/* Writes the rest and the end of the dump, which must have been stopped.  `reason` is static text.  Returns 0, or the
- * negative errno with which the dump failed.  The counts of flight->dump stay valid. */
+/* Writes the rest and the end of the dump, which must have been stopped, and reports its end to the peer.  `reason` is
+ * static text.  Returns 0, or the negative errno with which the dump failed.  The counts of flight->dump stay valid. */
 int vg_flight_dump_end(struct vg_flight *flight, const char *reason);
+
+/* The recording has ended: ends the dump in progress, and writes the final dump into the recording's file `fd`.
+ * Returns 0 or a negative errno. */
+int vg_flight_dump_final(struct vg_flight *flight, int fd, const char *reason, uint64_t ended_ns);
 
 #endif

@@ -235,7 +235,7 @@ static bool on_watch(struct control *control, struct client *client, uint64_t li
 	if (recording == NULL || fds[0] < 0)
 		return false;
 	if (control->session->events.shared == NULL || recording->options.flight_ns == 0 ||
-	    !vg_watchdog_add(&recording->flight_recorder.watchdog, limit_ns, fds[0])) {
+	    !vg_watchdog_add(&recording->flight.watchdog, limit_ns, fds[0])) {
 		vg_reply_failed(client->socket, -EINVAL,
 				"a watchdog needs a session with events, a flight recorder and a limit");
 		return true;

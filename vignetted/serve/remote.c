@@ -95,10 +95,10 @@ void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, 
 	message.summary.events_dropped = recorder->losses.events;
 	message.summary.file_bytes = recorder->writer.file_bytes;
 	if (recording->options.flight_ns != 0) {
-		message.summary.samples = recording->flight_recorder.samples;
-		message.summary.events = recording->flight_recorder.events;
-		message.summary.threads = recording->flight_recorder.threads;
-		message.summary.file_bytes = recording->flight_recorder.file_bytes;
+		message.summary.samples = recording->flight.final.samples;
+		message.summary.events = recording->flight.final.events;
+		message.summary.threads = recording->flight.final.threads;
+		message.summary.file_bytes = recording->flight.final.file_bytes;
 	}
 	if (rc != 0) {
 		vg_err_sys(&err, rc, "the profile could not be written completely");

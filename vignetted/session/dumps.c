@@ -40,46 +40,40 @@ static void segment_begin(struct vg_session *session, struct vg_recording *recor
 		vg_recording_segment_begin(session, recording);
 }
 
-static int dump_finish(struct vg_session *session, struct vg_recording *recording, const char *reason)
+static void dump_finish(struct vg_session *session, struct vg_recording *recording, const char *reason)
 {
 	vg_priority_lower_now(&session->tracer.priority);
-	return vg_flight_recorder_dump_end(&recording->flight_recorder, &recording->perf_map, reason);
-}
-
-static int dump_start(struct vg_session *session, struct vg_recording *recording, enum vg_dump_purpose purpose, int fd)
-{
-	return vg_flight_recorder_dump_begin(&recording->flight_recorder, purpose, fd,
-					     fetch_until_now(session, recording));
+	vg_flight_dump_end(&recording->flight, reason);
 }
 
 int vg_dumps_request(struct vg_session *session, struct vg_recording *recording, int fd,
 		     const char *reason, vg_dump_done *done, int peer)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
+	struct vg_flight *flight = &recording->flight;
 
 	if (!vg_recording_is_flight_recorder(recording))
 		return -ENOTSUP;
-	if (flight_recorder->purpose == VG_DUMP_REQUESTED)
+	if (flight->purpose == VG_DUMP_REQUESTED)
 		return -EBUSY;
-	if (flight_recorder->purpose == VG_DUMP_STALL) {
-		vg_flight_dump_stop(&flight_recorder->flight, fetch_until_now(session, recording));
+	if (flight->purpose == VG_DUMP_STALL) {
+		vg_flight_dump_stop(flight, fetch_until_now(session, recording));
 		dump_finish(session, recording, "another dump was requested");
 	}
-	flight_recorder->reason = reason;
-	flight_recorder->done = done;
-	flight_recorder->peer = peer;
+	flight->reason = reason;
+	flight->done = done;
+	flight->peer = peer;
 	/* If this fails, the next vg_dumps_turn() ends the dump and reports the error. */
-	dump_start(session, recording, VG_DUMP_REQUESTED, fd);
+	vg_flight_dump_begin(flight, VG_DUMP_REQUESTED, fd, fetch_until_now(session, recording));
 	return 0;
 }
 
 void vg_dumps_peer_left(struct vg_session *session, int peer)
 {
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
-		struct vg_flight_recorder *flight_recorder = &session->recordings[i].flight_recorder;
+		struct vg_flight *flight = &session->recordings[i].flight;
 
-		if (flight_recorder->purpose == VG_DUMP_REQUESTED && flight_recorder->peer == peer)
-			flight_recorder->peer = -1;
+		if (flight->purpose == VG_DUMP_REQUESTED && flight->peer == peer)
+			flight->peer = -1;
 	}
 }
 
@@ -88,9 +82,9 @@ bool vg_dumps_peer_waits(const struct vg_session *session, int peer)
 	bool awaited = false;
 
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
-		const struct vg_flight_recorder *flight_recorder = &session->recordings[i].flight_recorder;
+		const struct vg_flight *flight = &session->recordings[i].flight;
 
-		awaited = awaited || (flight_recorder->purpose == VG_DUMP_REQUESTED && flight_recorder->peer == peer);
+		awaited = awaited || (flight->purpose == VG_DUMP_REQUESTED && flight->peer == peer);
 	}
 	return awaited;
 }
@@ -99,15 +93,15 @@ bool vg_dumps_peer_waits(const struct vg_session *session, int peer)
 
 static void stall_begin(struct vg_session *session, struct vg_recording *recording)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
-	int fd = vg_watchdog_file(&flight_recorder->watchdog);
+	struct vg_flight *flight = &recording->flight;
+	int fd = vg_watchdog_file(&flight->watchdog);
 
 	if (fd < 0)
 		return;
 	vg_session_sample(session, recording);
-	dump_start(session, recording, VG_DUMP_STALL, fd);
-	flight_recorder->stall_ns = vg_recording_now_ns(recording);
-	flight_recorder->late_ns = vg_now_ns() - flight_recorder->watchdog.heartbeat_ns;
+	vg_flight_dump_begin(flight, VG_DUMP_STALL, fd, fetch_until_now(session, recording));
+	flight->stall_ns = vg_recording_now_ns(recording);
+	flight->late_ns = vg_now_ns() - flight->watchdog.heartbeat_ns;
 }
 
 /* Adds an instant of the thread that sends the heartbeat to the dump.  If that thread does not live, the instant is one
@@ -126,49 +120,48 @@ static void instant_write(struct vg_session *session, struct vg_recording *recor
 			of = &task->accounts[recording->index];
 	}
 	if (of != NULL)
-		vg_flight_dump_note(&recording->flight_recorder.flight, of->id, what, time_ns, late_ns);
+		vg_flight_dump_note(&recording->flight, of->id, what, time_ns, late_ns);
 }
 
 /* Call this function when the dump has all earlier events of the thread that sends the heartbeat. */
 static void late_note_write(struct vg_session *session, struct vg_recording *recording)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
+	struct vg_flight *flight = &recording->flight;
 
-	if (flight_recorder->late_ns != 0)
-		instant_write(session, recording, "the heartbeat is late", flight_recorder->stall_ns,
-			      flight_recorder->late_ns);
-	flight_recorder->late_ns = 0;
+	if (flight->late_ns != 0)
+		instant_write(session, recording, "the heartbeat is late", flight->stall_ns, flight->late_ns);
+	flight->late_ns = 0;
 }
 
 static void stall_end(struct vg_session *session, struct vg_recording *recording,
 		      const char *reason, uint64_t late_ns)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
+	struct vg_flight *flight = &recording->flight;
 
-	if (flight_recorder->purpose != VG_DUMP_STALL)
+	if (flight->purpose != VG_DUMP_STALL)
 		return;
-	vg_flight_dump_stop(&flight_recorder->flight, fetch_until_now(session, recording));
-	vg_flight_dump_run(&flight_recorder->flight, SIZE_MAX);
+	vg_flight_dump_stop(flight, fetch_until_now(session, recording));
+	vg_flight_dump_run(flight, SIZE_MAX);
 	late_note_write(session, recording);
-	instant_write(session, recording, reason, flight_recorder->flight.dump.end_ns, late_ns);
+	instant_write(session, recording, reason, flight->dump.end_ns, late_ns);
 	dump_finish(session, recording, reason);
 }
 
 static void heartbeat_check(struct vg_session *session, struct vg_recording *recording)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
+	struct vg_flight *flight = &recording->flight;
 	uint64_t heartbeat_ns = atomic_load_explicit(&session->events.shared->heartbeat_ns, memory_order_relaxed);
-	uint64_t now_ns = vg_now_ns(), before_ns = flight_recorder->watchdog.heartbeat_ns;
+	uint64_t now_ns = vg_now_ns(), before_ns = flight->watchdog.heartbeat_ns;
 
 	/* A heartbeat from before the recording does not count. */
 	if (heartbeat_ns < recording->begin_ns)
 		heartbeat_ns = 0;
-	switch (vg_watchdog_check(&flight_recorder->watchdog, heartbeat_ns, now_ns)) {
+	switch (vg_watchdog_check(&flight->watchdog, heartbeat_ns, now_ns)) {
 	case VG_WATCH_STALL_BEGAN:
 		stall_begin(session, recording);
 		break;
 	case VG_WATCH_STALL_LASTS:
-		if (vg_recording_now_ns(recording) > flight_recorder->stall_ns + STALL_MAX_NS)
+		if (vg_recording_now_ns(recording) > flight->stall_ns + STALL_MAX_NS)
 			stall_end(session, recording, "the heartbeat has stopped", now_ns - before_ns);
 		break;
 	case VG_WATCH_STALL_ENDED:
@@ -182,19 +175,18 @@ static void heartbeat_check(struct vg_session *session, struct vg_recording *rec
 
 static void recording_turn(struct vg_session *session, struct vg_recording *recording)
 {
-	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
+	struct vg_flight *flight = &recording->flight;
 
-	if (flight_recorder->purpose != VG_DUMP_NONE) {
+	if (flight->purpose != VG_DUMP_NONE) {
 		vg_priority_lower_now(&session->tracer.priority);
-		if (!vg_flight_dump_run(&flight_recorder->flight, SLICE_CHUNKS) &&
-		    flight_recorder->purpose == VG_DUMP_REQUESTED)
-			dump_finish(session, recording, flight_recorder->reason);
+		if (!vg_flight_dump_run(flight, SLICE_CHUNKS) && flight->purpose == VG_DUMP_REQUESTED)
+			dump_finish(session, recording, flight->reason);
 	}
-	if (flight_recorder->purpose == VG_DUMP_STALL && !vg_flight_dump_behind(&flight_recorder->flight))
+	if (flight->purpose == VG_DUMP_STALL && !vg_flight_dump_behind(flight))
 		late_note_write(session, recording);
-	if (recording->ended == NULL && vg_flight_segment_due(&flight_recorder->flight, vg_recording_now_ns(recording)))
+	if (recording->ended == NULL && vg_flight_segment_due(flight, vg_recording_now_ns(recording)))
 		segment_begin(session, recording);
-	if (flight_recorder->purpose != VG_DUMP_REQUESTED && flight_recorder->watchdog.limit_ns != 0 &&
+	if (flight->purpose != VG_DUMP_REQUESTED && flight->watchdog.limit_ns != 0 &&
 	    session->events.shared != NULL && recording->ended == NULL)
 		heartbeat_check(session, recording);
 }
@@ -210,10 +202,10 @@ void vg_dumps_turn(struct vg_session *session)
 bool vg_dumps_busy(const struct vg_session *session)
 {
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
-		const struct vg_flight_recorder *flight_recorder = &session->recordings[i].flight_recorder;
+		const struct vg_flight *flight = &session->recordings[i].flight;
 
 		if (vg_recording_is_flight_recorder(&session->recordings[i]) &&
-		    (flight_recorder->purpose == VG_DUMP_REQUESTED || vg_flight_dump_behind(&flight_recorder->flight)))
+		    (flight->purpose == VG_DUMP_REQUESTED || vg_flight_dump_behind(flight)))
 			return true;
 	}
 	return false;

@@ -76,17 +76,20 @@ int vg_recording_open(struct vg_session *session, struct vg_recording *recording
 	vg_recorder_open(recorder, fd, options->max_file_bytes, &session->modules);
 	recorder->kernel = &session->kernel;
 	recorder->writer.name_max_bytes = NAME_MAX_BYTES;
-	vg_recorder_memory_limit(recorder, max_memory_bytes);
+	vg_recorder_memory_limit(recorder, options->flight_ns != 0 ? options->flight_memory_bytes : max_memory_bytes);
 	vg_counter_set_open(&recording->counter_set, options->counters);
-	if (options->flight_ns != 0)
-		vg_flight_recorder_open(&recording->flight_recorder, recorder, &recording->header, options->flight_ns,
-					options->flight_memory_bytes, session->events.shared);
+	if (options->flight_ns != 0) {
+		vg_flight_open(&recording->flight, recorder, &recording->header, options->flight_ns,
+			       options->flight_memory_bytes);
+		recording->flight.perf_map = options->perf_map ? &recording->perf_map : NULL;
+		if (session->events.shared != NULL)
+			recording->flight.stalls_written = &session->events.shared->stalls_written;
+	}
 	vg_disk_open(&recording->disk, fd, recording->begin_ns);
 	vg_ticks_start(&recording->ticks, options->period_ns, recording->begin_ns);
 	recording->ticks.in_first_half = true;
 	if (options->perf_map) {
 		vg_perf_map_open(&recording->perf_map, session->target.pid);
-		recording->flight_recorder.has_perf_map = true;
 		recorder->writer.names_bytes = options->max_file_bytes / NAMES_SHARE;
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -131,7 +134,7 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 	for (size_t i = 0; i < session->tasks.live.count; i++)
 		session->tasks.live.items[i].in_profiles &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
-	vg_flight_recorder_close(&recording->flight_recorder, vg_recording_now_ns(recording));
+	vg_flight_close(&recording->flight);
 	recording->recorder.writer.take = NULL;
 	vg_intern_free(&recording->remote_labels);
 	vg_recorder_free(&recording->recorder);
@@ -171,7 +174,7 @@ bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *tic
 void vg_recording_segment_begin(struct vg_session *session, struct vg_recording *recording)
 {
 	struct vg_recorder *recorder = &recording->recorder;
-	struct vg_flight *flight = &recording->flight_recorder.flight;
+	struct vg_flight *flight = &recording->flight;
 	uint64_t session_ns = vg_session_now_ns(session), now_ns = vg_recording_time_ns(recording, session_ns);
 
 	for (size_t i = 0; i < session->tasks.live.count; i++)
@@ -201,7 +204,7 @@ void vg_recordings_segments_check(struct vg_session *session)
 		struct vg_recording *recording = &session->recordings[i];
 
 		if (vg_recording_is_flight_recorder(recording) &&
-		    vg_flight_segment_is_full(&recording->flight_recorder.flight))
+		    vg_flight_segment_is_full(&recording->flight))
 			vg_recording_segment_begin(session, recording);
 	}
 }
@@ -347,7 +350,7 @@ static int counts_write(struct vg_recording *recording, const struct vg_events_p
 		{ "stack_tables", recorder->stacks_generation + UINT64_C(1) },
 		{ "syncs", recording->disk.syncs },
 		{ "syncs_failed", recording->disk.failures },
-		{ "stalls", recording->flight_recorder.watchdog.stalls },
+		{ "stalls", recording->flight.watchdog.stalls },
 		{ "unconfined", counts->unconfined },
 		/* Must be the last: it is written only with perf counters. */
 		{ "threads_without_counters", recording->counter_set.threads_without },
@@ -357,7 +360,7 @@ static int counts_write(struct vg_recording *recording, const struct vg_events_p
 	int rc = 0;
 
 	if (vg_recording_is_flight_recorder(recording)) {
-		vg_flight_counts(&recording->flight_recorder.flight, stats, count, pairs, pairs_count);
+		vg_flight_counts(&recording->flight, stats, count, pairs, pairs_count);
 		return 0;
 	}
 	if (pairs_count > 0)
@@ -413,7 +416,7 @@ static int checkpoint_write(struct vg_recording *recording, const struct vg_even
 		rc = counts_write(recording, events, counts, &pauses);
 	}
 	/* A flight recorder keeps full chunks, but a dump that goes on gets what there is. */
-	if (rc == 0 && (!vg_recording_is_flight_recorder(recording) || recording->flight_recorder.flight.dump.is_open))
+	if (rc == 0 && (!vg_recording_is_flight_recorder(recording) || recording->flight.dump.is_open))
 		rc = vg_writer_flush(&recorder->writer);
 	if (rc == 0 && !last)
 		vg_disk_sync_if_due(&recording->disk, recorder->writer.file_bytes, now_ns);

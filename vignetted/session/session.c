@@ -471,8 +471,8 @@ static void recording_complete(struct vg_session *session, struct vg_recording *
 	recording->complete = true;
 	vg_priority_lower_now(&session->tracer.priority);
 	rc = recording->options.flight_ns != 0 ?
-	     vg_flight_recorder_dump_final(&recording->flight_recorder, &recording->perf_map,
-					   recording->recorder.writer.fd, recording->ended, recording->ended_ns) :
+	     vg_flight_dump_final(&recording->flight, recording->recorder.writer.fd, recording->ended,
+				  recording->ended_ns) :
 	     vg_recorder_finish(&recording->recorder, recording->ended, recording->ended_ns);
 	vg_disk_write_begin(&recording->disk, recording->recorder.writer.file_bytes);
 	if (rc != 0 && recording->failure == 0)

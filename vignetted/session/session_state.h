@@ -10,10 +10,10 @@
 #include "vignetted/capture/tracer.h"
 #include "vignetted/capture/walker.h"
 #include "vignetted/output/disk.h"
+#include "vignetted/output/flight.h"
 #include "vignetted/output/recorder.h"
 #include "vignetted/policy/policy.h"
 #include "vignetted/session/counter_set.h"
-#include "vignetted/session/flight_recorder.h"
 #include "vignetted/session/ticks.h"
 #include "vignetted/target/events.h"
 #include "vignetted/target/kernel_symbols.h"
@@ -71,7 +71,7 @@ struct vg_recording {
 	struct vg_recorder recorder;
 	struct vg_writer_header header; /* its strings belong to the session */
 	struct vg_counter_set counter_set;
-	struct vg_flight_recorder flight_recorder;
+	struct vg_flight flight;
 	struct vg_disk disk;
 	struct vg_perf_map perf_map;
 	struct vg_ticks ticks;       /* when the recording is due, if the session ticks more often */
