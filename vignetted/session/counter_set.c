@@ -157,10 +157,7 @@ void vg_counter_set_end(struct vg_counter_set *counter_set, struct vg_writer *wr
 			uint32_t index, uint64_t now_ns)
 {
 	/* The first thread of an ended process exists until it is reaped, and its counters can be read. */
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		struct vg_task *task = &tasks->live.items[i];
-
+	VG_EACH_TASK(task, tasks)
 		vg_counter_set_thread_end(counter_set, writer, task, &task->accounts[index], now_ns);
-	}
 	counter_set->running = false;
 }

@@ -112,9 +112,7 @@ static void instant_write(struct vg_session *session, struct vg_recording *recor
 	pid_t tid = atomic_load(&session->events.shared->heartbeat_tid);
 	const struct vg_account *of = NULL;
 
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		const struct vg_task *task = &session->tasks.live.items[i];
-
+	VG_EACH_TASK(task, &session->tasks) {
 		if ((task->in_profiles & 1u << recording->index) != 0 &&
 		    (of == NULL || task->accounts[recording->index].tid == tid))
 			of = &task->accounts[recording->index];

@@ -131,8 +131,8 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 	session->live &= ~(1u << recording->index);
 	counting_end(session, recording);
 	vg_events_recording_end(&session->events, recording->index);
-	for (size_t i = 0; i < session->tasks.live.count; i++)
-		session->tasks.live.items[i].in_profiles &= ~(1u << recording->index);
+	VG_EACH_TASK(task, &session->tasks)
+		task->in_profiles &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
 	vg_flight_close(&recording->flight);
 	recording->recorder.writer.take = NULL;
@@ -177,17 +177,15 @@ void vg_recording_segment_begin(struct vg_session *session, struct vg_recording 
 	struct vg_flight *flight = &recording->flight;
 	uint64_t session_ns = vg_session_now_ns(session), now_ns = vg_recording_time_ns(recording, session_ns);
 
-	for (size_t i = 0; i < session->tasks.live.count; i++)
-		vg_account_flush(recording, &session->tasks.live.items[i]);
+	VG_EACH_TASK(task, &session->tasks)
+		vg_account_flush(recording, task);
 	vg_flight_segment_begin(flight, now_ns);
 	if (recording->period_now_ns != 0)
 		vg_writer_rate(&recorder->writer, now_ns, recording->period_now_ns);
 	vg_events_state_write(&session->events, recording->index);
 	vg_flight_state_end(flight);
 	vg_recorder_restart(recorder);
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
+	VG_EACH_TASK(task, &session->tasks) {
 		if ((task->in_profiles & 1u << recording->index) == 0)
 			continue;
 		vg_account_restart(recording, task, now_ns);
@@ -244,9 +242,7 @@ void vg_recording_stop(struct vg_session *session, struct vg_recording *recordin
 {
 	if (recording->ended != NULL)
 		return;
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
+	VG_EACH_TASK(task, &session->tasks) {
 		if ((task->in_profiles & 1u << recording->index) != 0)
 			vg_account_finish(recording, task, vg_session_now_ns(session));
 	}
@@ -431,8 +427,8 @@ void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *re
 
 	vg_priority_lower_now(&session->tracer.priority);
 	counts_read(session, &counts);
-	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++)
-		rc = vg_account_flush(recording, &session->tasks.live.items[i]);
+	VG_EACH_TASK(task, &session->tasks)
+		rc = rc != 0 ? rc : vg_account_flush(recording, task);
 	if (rc == 0)
 		rc = checkpoint_write(recording, &session->events.profiles[recording->index], &counts, last);
 	if (rc != 0 && recording->failure == 0)
@@ -473,9 +469,7 @@ static bool mark_write(struct vg_recording *recording, const struct vg_tasks *ta
 	if (vg_writer_full(writer))
 		return false;
 	/* An event belongs to a thread: use the first live thread that is in the profile. */
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		const struct vg_task *task = &tasks->live.items[i];
-
+	VG_EACH_TASK(task, tasks) {
 		if ((task->in_profiles & 1u << recording->index) == 0)
 			continue;
 		event.thread = task->accounts[recording->index].id;

@@ -184,9 +184,9 @@ static void timers_update(struct vg_session *session, uint64_t period_ns)
 		return;
 	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < max_bytes)
 		max_bytes = memory.rlim_cur;
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		tasks->live.items[i].timers.open = false;
-		tasks->live.items[i].timers.policy = (struct vg_policy){ 0 };
+	VG_EACH_TASK(task, tasks) {
+		task->timers.open = false;
+		task->timers.policy = (struct vg_policy){ 0 };
 	}
 	/* If this fails, running threads are stopped instead. */
 	vg_timers_open(&session->timers, session->target.pid, tasks->live.items, tasks->live.count, period_ns,

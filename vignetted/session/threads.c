@@ -55,9 +55,7 @@ static uint64_t unsampled_in(const struct vg_session *session, const struct vg_r
 			      session->scheduler_tick_ns;
 	int64_t known_ns = (int64_t)recording->recorder.cpu_ns;
 
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		const struct vg_task *task = &session->tasks.live.items[i];
-
+	VG_EACH_TASK(task, &session->tasks) {
 		if ((task->in_profiles & 1u << recording->index) != 0)
 			known_ns += task->accounts[recording->index].weights.cpu_balance_ns;
 	}
@@ -121,8 +119,7 @@ static void threads_begin(struct vg_session *session, uint64_t now_ns)
 	uint64_t unsampled_ns[VG_RECORDINGS_MAX];
 	bool first = true;
 
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
+	VG_EACH_TASK(task, &session->tasks) {
 		vg_recording_set wanted = wanted_in(session, task);
 
 		if (!task->seen || wanted == 0)
@@ -159,9 +156,7 @@ static void threads_end(struct vg_session *session, uint64_t now_ns)
 	uint64_t unsampled_ns[VG_RECORDINGS_MAX];
 	bool first = true;
 
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
+	VG_EACH_TASK(task, &session->tasks) {
 		if (task->seen)
 			continue;
 		if (first)
@@ -284,9 +279,7 @@ void vg_threads_names_read(struct vg_session *session)
 {
 	uint64_t now_ns = vg_session_now_ns(session);
 
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
+	VG_EACH_TASK(task, &session->tasks) {
 		if (task->ran)
 			vg_threads_name_read(session, task, now_ns);
 		task->ran = false;

@@ -126,9 +126,7 @@ static bool all_have_timers(const struct vg_tasks *tasks, bool sleepers_idle)
 {
 	if (tasks->only_count != 0)
 		return false;
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		const struct vg_task *task = &tasks->live.items[i];
-
+	VG_EACH_TASK(task, tasks) {
 		if (!(task->sleep.is_sleeping && sleepers_idle) && (!task->timers.open || task->timers.silent))
 			return false;
 	}

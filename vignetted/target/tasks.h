@@ -144,6 +144,11 @@ struct vg_tasks {
 	uint64_t found;              /* threads found so far */
 };
 
+/* A loop over the threads.  It must not scan, because a scan may move them. */
+#define VG_EACH_TASK(task, tasks) \
+	for (struct vg_task *task = (tasks)->live.items; \
+	     task != NULL && task < (tasks)->live.items + (tasks)->live.count; task++)
+
 /* Returns 0, -ESRCH if there is no such process, or another negative errno. */
 int vg_tasks_open(struct vg_tasks *tasks, pid_t pid);
 void vg_tasks_close(struct vg_tasks *tasks);
