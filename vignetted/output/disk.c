@@ -22,17 +22,6 @@ void vg_disk_open(struct vg_disk *disk, int fd, uint64_t now_ns)
 	disk->fd = fd;
 }
 
-/* Opens the queue only when the first sync is due: io_destroy(2) takes milliseconds, and a short recording needs no
- * queue. */
-static bool queue_open(struct vg_disk *disk)
-{
-	aio_context_t context = 0;
-
-	if (disk->context == 0 && syscall(SYS_io_setup, 1, &context) == 0)
-		disk->context = context;
-	return disk->context != 0;
-}
-
 /* Counts the result of the sync that is in progress, if it has finished. */
 static void disk_reap(struct vg_disk *disk)
 {
@@ -58,9 +47,13 @@ static void disk_sync(struct vg_disk *disk, uint64_t file_bytes)
 {
 	struct iocb request = { .aio_lio_opcode = IOCB_CMD_FDSYNC, .aio_fildes = (uint32_t)disk->fd };
 	struct iocb *requests[] = { &request };
+	aio_context_t context = 0;
 
 	disk->synced_bytes = file_bytes;
-	if (queue_open(disk) && syscall(SYS_io_submit, disk->context, 1, requests) == 1) {
+	/* The queue is opened only now: io_destroy(2) takes milliseconds, and a short recording needs no queue. */
+	if (disk->context == 0 && syscall(SYS_io_setup, 1, &context) == 0)
+		disk->context = context;
+	if (disk->context != 0 && syscall(SYS_io_submit, disk->context, 1, requests) == 1) {
 		disk->syncing = true;
 		return;
 	}

@@ -124,19 +124,6 @@ void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uin
 	recorder->stacks_complete += known && account->stack_complete ? count : 0;
 }
 
-/* Shortens a walk to this recording's maximum of frames: the walk was made for the recording that wants the most
- * frames. */
-static struct vg_walk walk_shorten(const struct vg_walk *walk, uint32_t max_frames)
-{
-	struct vg_walk cut = *walk;
-
-	if (cut.count > max_frames) {
-		cut.count = max_frames;
-		cut.end = VG_WALK_FRAME_LIMIT;
-	}
-	return cut;
-}
-
 bool vg_account_has_latest(const struct vg_recording *recording, const struct vg_task *task)
 {
 	const struct vg_account *account = &task->accounts[recording->index];
@@ -151,9 +138,14 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	struct vg_recorder *recorder = &recording->recorder;
 	struct vg_account *account = &task->accounts[recording->index];
 	uint64_t time_ns = vg_recording_time_ns(recording, sample->time_ns);
-	struct vg_walk walk = walk_shorten(sample->walk, recording->options.max_frames);
+	struct vg_walk walk = *sample->walk;
 	int rc;
 
+	/* The walk was made for the recording that wants the most frames. */
+	if (walk.count > recording->options.max_frames) {
+		walk.count = recording->options.max_frames;
+		walk.end = VG_WALK_FRAME_LIMIT;
+	}
 	pending_add(recording, account, weights->before);
 	rc = pending_write(recording, task);
 	if (rc == 0)

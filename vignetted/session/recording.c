@@ -227,17 +227,6 @@ void vg_recordings_events_fetch(struct vg_session *session, bool last)
 
 /* ---- why a recording stops ---- */
 
-static const char *failure_reason(int code)
-{
-	switch (code) {
-	case -ENOSPC: return "the disk is full";
-	case -EDQUOT: return "the disk quota is used up";
-	case -EFBIG: return "the process may not write larger files";
-	case -ENOMEM: return "memory was short";
-	}
-	return "the profile could not be written";
-}
-
 void vg_recording_stop(struct vg_session *session, struct vg_recording *recording, const char *reason)
 {
 	if (recording->ended != NULL)
@@ -260,10 +249,15 @@ void vg_recording_stop(struct vg_session *session, struct vg_recording *recordin
 
 void vg_recording_fail(struct vg_session *session, struct vg_recording *recording, int code)
 {
+	const char *reason = code == -ENOSPC ? "the disk is full" :
+			     code == -EDQUOT ? "the disk quota is used up" :
+			     code == -EFBIG ? "the process may not write larger files" :
+			     code == -ENOMEM ? "memory was short" : "the profile could not be written";
+
 	recording->failure = code;
-	vg_recording_stop(session, recording, failure_reason(code));
+	vg_recording_stop(session, recording, reason);
 	/* Replace the reason of a recording that had stopped before. */
-	recording->ended = failure_reason(code);
+	recording->ended = reason;
 }
 
 void vg_recordings_limits_check(struct vg_session *session, uint64_t now_ns)

@@ -22,18 +22,10 @@ enum { RINGS_SHARE = 8 };
  * a helper that gets no CPU holds the thread for that long. */
 enum { FIRST_SAMPLE_ATTEMPTS = 100, FIRST_SAMPLE_RETRY_US = 400 };
 
-/* Called before the helper is confined, because the helper's seccomp filter forbids uname(2). */
-static void machine_note(struct vg_session *session)
-{
-	struct utsname machine = { 0 };
-
-	uname(&machine);
-	snprintf(session->machine, sizeof session->machine, "%.31s", machine.machine);
-}
-
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
 		    pid_t pid, bool command, struct vg_err *err)
 {
+	struct utsname machine = { 0 };
 	int rc;
 
 	memset(session, 0, sizeof *session);
@@ -54,7 +46,9 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	vg_priority_begin(&session->tracer.priority);
 	session->periods_per_tick = 1;
 	session->scheduler_tick_ns = vg_scheduler_tick_ns();
-	machine_note(session);
+	/* The helper's seccomp filter will forbid uname(2). */
+	uname(&machine);
+	snprintf(session->machine, sizeof session->machine, "%.31s", machine.machine);
 	session->timers.kernel_frames = options->kernel;
 	rc = options->kernel ? vg_kernel_symbols_open(&session->kernel, err) : 0;
 	if (rc == 0)
@@ -64,7 +58,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	return rc;
 }
 
-static int parts_open(struct vg_session *session)
+int vg_session_start(struct vg_session *session, const struct vg_session_options *options, struct vg_err *err)
 {
 	int rc = vg_memory_open(&session->memory, session->target.pid);
 
@@ -72,13 +66,6 @@ static int parts_open(struct vg_session *session)
 		rc = vg_tasks_open(&session->tasks, session->target.pid);
 	if (rc == 0)
 		rc = vg_walker_open(&session->walker);
-	return rc;
-}
-
-int vg_session_start(struct vg_session *session, const struct vg_session_options *options, struct vg_err *err)
-{
-	int rc = parts_open(session);
-
 	if (rc != 0)
 		return vg_err_sys(err, rc, "process %d", session->target.pid);
 	rc = vg_access_check(session->target.pid, err);

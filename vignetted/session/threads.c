@@ -46,27 +46,23 @@ static void name_set(struct vg_task *task, const struct vg_task_status *status)
 	task->name_number++;
 }
 
-/* Returns the process's CPU time that is in no sample of the recording and in no balance of a thread.  Exited threads
- * used it: some were never found, others used it after they were last read.  One scheduler tick is added, because the
- * kernel updates the process's CPU time only at scheduler ticks. */
-static uint64_t unsampled_in(const struct vg_session *session, const struct vg_recording *recording)
-{
-	uint64_t process_ns = vg_recording_cpu_used_ns(recording, session->activity.process_cpu_ns) +
-			      session->scheduler_tick_ns;
-	int64_t known_ns = (int64_t)recording->recorder.cpu_ns;
-
-	VG_EACH_TASK(task, &session->tasks) {
-		if ((task->in_profiles & 1u << recording->index) != 0)
-			known_ns += task->accounts[recording->index].weights.cpu_balance_ns;
-	}
-	return (int64_t)process_ns > known_ns ? process_ns - (uint64_t)known_ns : 0;
-}
-
-/* Sets unsampled_ns[i] to the result of unsampled_in() for each live recording. */
+/* Sets unsampled_ns[i], for each live recording, to the process's CPU time that is in no sample of the recording and in
+ * no balance of a thread.  Exited threads used it: some were never found, others used it after they were last read.
+ * One scheduler tick is added, because the kernel updates the process's CPU time only at scheduler ticks. */
 static void unsampled_read(const struct vg_session *session, uint64_t unsampled_ns[VG_RECORDINGS_MAX])
 {
-	VG_EACH_RECORDING(i, session->live)
-		unsampled_ns[i] = unsampled_in(session, &session->recordings[i]);
+	VG_EACH_RECORDING(i, session->live) {
+		const struct vg_recording *recording = &session->recordings[i];
+		uint64_t process_ns = vg_recording_cpu_used_ns(recording, session->activity.process_cpu_ns) +
+				      session->scheduler_tick_ns;
+		int64_t known_ns = (int64_t)recording->recorder.cpu_ns;
+
+		VG_EACH_TASK(task, &session->tasks) {
+			if ((task->in_profiles & 1u << i) != 0)
+				known_ns += task->accounts[i].weights.cpu_balance_ns;
+		}
+		unsampled_ns[i] = (int64_t)process_ns > known_ns ? process_ns - (uint64_t)known_ns : 0;
+	}
 }
 
 /* Returns the live recordings that want the thread and do not have it yet. */
@@ -133,23 +129,6 @@ static void threads_begin(struct vg_session *session, uint64_t now_ns)
 		session->recordings[i].scanned = true;
 }
 
-/* Returns the session time of the thread's exit.  For a thread with timers, the kernel has recorded the exit.  Any
- * other thread exited between the latest scan and this one, so the middle is taken. */
-static uint64_t end_ns_of(const struct vg_session *session, const struct vg_task *task, uint64_t now_ns)
-{
-	return task->timers.ended_ns != 0 ? task->timers.ended_ns : session->scan_ns + (now_ns - session->scan_ns) / 2;
-}
-
-static void thread_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns, uint64_t *unsampled_ns)
-{
-	/* The kernel does not close the timers of an exited thread. */
-	if (task->timers.open)
-		vg_timers_remove(&session->timers, task->tid);
-	VG_EACH_RECORDING(i, session->live & task->in_profiles)
-		vg_account_thread_end(&session->recordings[i], task, end_ns_of(session, task, now_ns),
-				      &unsampled_ns[i]);
-}
-
 /* Ends the accounts of threads that have exited.  If the process has ended, that is all threads. */
 static void threads_end(struct vg_session *session, uint64_t now_ns)
 {
@@ -157,12 +136,21 @@ static void threads_end(struct vg_session *session, uint64_t now_ns)
 	bool first = true;
 
 	VG_EACH_TASK(task, &session->tasks) {
+		/* For a thread with timers, the kernel has recorded the exit.  Any other thread exited between the
+		 * latest scan and this one, so the middle is taken. */
+		uint64_t end_ns = task->timers.ended_ns != 0 ? task->timers.ended_ns :
+				  session->scan_ns + (now_ns - session->scan_ns) / 2;
+
 		if (task->seen)
 			continue;
 		if (first)
 			unsampled_read(session, unsampled_ns);
 		first = false;
-		thread_end(session, task, now_ns, unsampled_ns);
+		/* The kernel does not close the timers of an exited thread. */
+		if (task->timers.open)
+			vg_timers_remove(&session->timers, task->tid);
+		VG_EACH_RECORDING(i, session->live & task->in_profiles)
+			vg_account_thread_end(&session->recordings[i], task, end_ns, &unsampled_ns[i]);
 	}
 }
 
@@ -209,7 +197,6 @@ static void chosen_end(struct vg_session *session)
 		struct vg_recording *recording = &session->recordings[i];
 		pid_t tid = recording->options.thread;
 		const struct vg_task *task = tid != 0 ? vg_tasks_find(&session->tasks, tid, &hint) : NULL;
-
 		bool known = task != NULL && (task->in_profiles & 1u << i) != 0;
 
 		/* The first thread of a process stays in the list when it has exited.  A thread that is not in the list

@@ -161,23 +161,16 @@ void vg_timer_samples_round_end(struct vg_session *session)
 		mappings_update(session);
 }
 
-/* timers_lost: the current value of vg_timers.lost. */
-static enum vg_evidence evidence_of(const struct vg_mapping_records *mappings, uint64_t timers_lost, uint64_t time_ns)
-{
-	bool recorded = mappings->since_ns != 0 && time_ns > mappings->since_ns && timers_lost == mappings->lost;
-
-	return recorded ? VG_EVIDENCE_RECORDS : VG_EVIDENCE_MARKS_LATE;
-}
-
 /* Walks the sample's stack.  Returns 0 or a negative errno. */
 static int sample_walk(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
 {
 	struct vg_walker *walker = &session->walker;
+	bool recorded = session->mappings.since_ns != 0 && record->time_ns > session->mappings.since_ns &&
+			session->timers.lost == session->mappings.lost;
 	int rc;
 
 	vg_walker_begin(walker);
-	walker->snapshot.moment.evidence = evidence_of(&session->mappings, session->timers.lost,
-							record->time_ns);
+	walker->snapshot.moment.evidence = recorded ? VG_EVIDENCE_RECORDS : VG_EVIDENCE_MARKS_LATE;
 	do {
 		rc = vg_timers_snapshot(&session->timers, record, task->copy.bytes, &walker->snapshot);
 		if (rc == 0)
@@ -194,14 +187,6 @@ static int sample_walk(struct vg_session *session, struct vg_task *task, const s
 					      (walker->walk.end == VG_WALK_MODULE_UNLOADED &&
 					       walker->snapshot.moment.evidence == VG_EVIDENCE_MARKS_LATE));
 	return rc;
-}
-
-/* Returns the sample's thread.  NULL: it is not known, is in no profile, or cannot be sampled. */
-static struct vg_task *sample_task(struct vg_tasks *tasks, const struct vg_timer_record *record, size_t *hint)
-{
-	struct vg_task *task = vg_tasks_find(tasks, record->tid, hint);
-
-	return task != NULL && task->in_profiles != 0 && !task->untraceable ? task : NULL;
 }
 
 /* Returns the recordings for which a sample of the thread is due.  Slower recordings, and recordings that the budget
@@ -324,7 +309,9 @@ void vg_timer_samples_fetch(struct vg_session *session)
 		more = record.time_ns < now_ns && vg_now_ns() - now_ns < FETCH_MAX_NS;
 		/* A time before the session or in the future is impossible. */
 		task = record.time_ns >= session->begin_ns && (more || record.time_ns <= vg_now_ns()) ?
-		       sample_task(&session->tasks, &record, &hint) : NULL;
+		       vg_tasks_find(&session->tasks, record.tid, &hint) : NULL;
+		if (task != NULL && (task->in_profiles == 0 || task->untraceable))
+			task = NULL;
 		if (task != NULL && record.kind == VG_TIMER_SAMPLE)
 			sample_take(session, task, &record);
 		vg_recordings_segments_check(session);
