@@ -41,10 +41,6 @@ static void counts_read(const struct vg_session *session, struct vg_session_coun
 		.walks_by_libunwind = unwound->fallbacks,
 		.rows_decoded = unwound->rows_decoded,
 		.events_dropped = vg_events_dropped(&session->events),
-		.threads_over = session->tasks.excess_max,
-		.modules_over = session->modules.excess_max,
-		.modules_unindexed = vg_modules_unindexed(&session->modules),
-		.unconfined = session->unconfined,
 	};
 }
 
@@ -301,7 +297,7 @@ static uint64_t samples_merged(const struct vg_recording *recording)
 }
 
 /* Writes the counts, or keeps them for the next dump of a flight recorder. */
-static int counts_write(struct vg_recording *recording, const struct vg_events_profile *events,
+static int counts_write(const struct vg_session *session, struct vg_recording *recording,
 			const struct vg_session_counts *counts, const struct vg_pauses *pauses)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
@@ -327,13 +323,13 @@ static int counts_write(struct vg_recording *recording, const struct vg_events_p
 		{ "period_now_ns", recording->period_now_ns },
 		{ "timer_samples", counts->timer_samples - before->timer_samples },
 		{ "maps_reads", counts->maps_reads - before->maps_reads },
-		{ "events", events->recorded },
+		{ "events", session->events.profiles[recording->index].recorded },
 		{ "walks", counts->walks - before->walks },
 		{ "walks_by_libunwind", counts->walks_by_libunwind - before->walks_by_libunwind },
 		{ "rows_decoded", counts->rows_decoded - before->rows_decoded },
-		{ "threads_over_limit", counts->threads_over },
-		{ "modules_over_limit", counts->modules_over },
-		{ "modules_unindexed", counts->modules_unindexed },
+		{ "threads_over_limit", session->tasks.excess_max },
+		{ "modules_over_limit", session->modules.excess_max },
+		{ "modules_unindexed", vg_modules_unindexed(&session->modules) },
 		{ "names_truncated", recorder->writer.names_truncated },
 		{ "records_left_out", recorder->writer.records_left_out },
 		{ VG_PERF_MAP_STATISTIC, recording->perf_map.unread_bytes },
@@ -341,7 +337,7 @@ static int counts_write(struct vg_recording *recording, const struct vg_events_p
 		{ "syncs", recording->disk.syncs },
 		{ "syncs_failed", recording->disk.failures },
 		{ "stalls", recording->flight.watchdog.stalls },
-		{ "unconfined", counts->unconfined },
+		{ "unconfined", session->unconfined },
 		/* Must be the last: it is written only with perf counters. */
 		{ "threads_without_counters", recording->counter_set.threads_without },
 	};
@@ -383,27 +379,29 @@ static void perf_map_write(struct vg_recording *recording)
 /* Statistics are long, and later ones replace earlier ones.  So the time from one writing to the next is first 1 s,
  * then 2, 4, 8 and 16 s, and then always 10 s.  They are also written at the last checkpoint.  A flight recorder gets
  * them at each checkpoint. */
-static int checkpoint_write(struct vg_recording *recording, const struct vg_events_profile *events,
-			    const struct vg_session_counts *counts, bool last)
+static int checkpoint_write(const struct vg_session *session, struct vg_recording *recording, bool last)
 {
+	const struct vg_events_profile *events = &session->events.profiles[recording->index];
 	uint64_t now_ns = vg_now_ns(), recording_ns = now_ns - recording->begin_ns;
 	struct vg_recorder *recorder = &recording->recorder;
+	struct vg_session_counts counts;
 	struct vg_pauses pauses;
 	int rc = 0;
 
+	counts_read(session, &counts);
 	if (last && recording->options.flight_ns == 0)
 		perf_map_write(recording);
-	recorder->losses.events = counts->events_dropped - events->dropped + events->file_full;
+	recorder->losses.events = counts.events_dropped - events->dropped + events->file_full;
 	recorder->losses.samples[VG_LOSS_TICK_SKIPPED] = recording->skipped;
 	recorder->losses.samples[VG_LOSS_RING_FULL] =
-		counts->timer_samples_lost - recording->counts_at_begin.timer_samples_lost;
+		counts.timer_samples_lost - recording->counts_at_begin.timer_samples_lost;
 	if (last || recording_ns >= recording->next_stats_ns || recording->options.flight_ns != 0) {
 		recording->stats_period_ns = recording->stats_period_ns == 0 ? CHECKPOINT_NS :
 					    recording->stats_period_ns < STATS_NS ?
 					    2 * recording->stats_period_ns : STATS_NS;
 		recording->next_stats_ns = recording_ns + recording->stats_period_ns;
-		vg_pauses_since(&pauses, &counts->pauses, &recording->counts_at_begin.pauses);
-		rc = counts_write(recording, events, counts, &pauses);
+		vg_pauses_since(&pauses, &counts.pauses, &recording->counts_at_begin.pauses);
+		rc = counts_write(session, recording, &counts, &pauses);
 	}
 	/* A flight recorder keeps full chunks, but a dump that goes on gets what there is. */
 	if (rc == 0 && (!vg_recording_is_flight_recorder(recording) || recording->flight.dump.is_open))
@@ -416,15 +414,13 @@ static int checkpoint_write(struct vg_recording *recording, const struct vg_even
 
 void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last)
 {
-	struct vg_session_counts counts;
 	int rc = 0;
 
 	vg_priority_lower_now(&session->tracer.priority);
-	counts_read(session, &counts);
 	VG_EACH_TASK(task, &session->tasks)
 		rc = rc != 0 ? rc : vg_account_flush(recording, task);
 	if (rc == 0)
-		rc = checkpoint_write(recording, &session->events.profiles[recording->index], &counts, last);
+		rc = checkpoint_write(session, recording, last);
 	if (rc != 0 && recording->failure == 0)
 		vg_recording_fail(session, recording, rc);
 }

@@ -51,15 +51,12 @@ struct vg_session_options {
 	int events_fd;               /* the event ring, the caller's; -1: none */
 };
 
-/* The session's counts, from which the statistics of profiles are computed. */
+/* The session's counts whose growth since a recording's begin is in the statistics of its profile. */
 struct vg_session_counts {
 	struct vg_pauses pauses;
 	uint64_t process_cpu_ns;     /* of the target */
 	uint64_t helper_cpu_ns, ticks_late, rate_changes, timer_samples, timer_samples_lost, maps_reads, eintr_repaired;
 	uint64_t walks, walks_by_libunwind, rows_decoded, events_dropped;
-	uint64_t threads_over, modules_over; /* the largest excess so far over max_threads and VG_MODULES_MAX */
-	uint64_t modules_unindexed;
-	bool unconfined;
 };
 
 /* One profile of the process, with its own rate, mode, limits and file.  recording.h has its functions. */
