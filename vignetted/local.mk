@@ -33,7 +33,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/serve/remote.c vignetted/serve/remote.h \
 	vignetted/serve/status.c vignetted/serve/status.h \
 	vignetted/session/account.c vignetted/session/account.h \
-	vignetted/session/counter_set.c vignetted/session/counter_set.h \
 	vignetted/session/dumps.c vignetted/session/dumps.h \
 	vignetted/session/recording.c vignetted/session/recording.h \
 	vignetted/session/round.c vignetted/session/round.h \

@@ -12,7 +12,7 @@
  * stop or one timer sample serves all recordings.
  *
  * The files of this folder have seven layers.  From the top: session and dumps; round; timer_samples; threads;
- * recording; account; counter_set and ticks.  No file calls a higher layer.
+ * recording; account; ticks.  No file calls a higher layer.
  *
  *     rc = vg_session_open(&session, &options, pid, false, &err);
  *     ...                                      confines the helper

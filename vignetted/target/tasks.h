@@ -17,7 +17,7 @@ enum { VG_TASK_NAME_BYTES = 64 };
 enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
 
 /* What a recording keeps about a thread between its samples.  session/account.c writes all members.  round.c and
- * timer_samples.c also write weights, and counter_set.c counters and counters_due. */
+ * timer_samples.c also write weights, and capture/counters.c counters and counters_due. */
 struct vg_account {
 	uint32_t id;                 /* in the profile */
 	pid_t tid;                   /* in the profile */
