@@ -82,16 +82,6 @@ static vg_recording_set repeats_in(const struct vg_recording *recordings, const 
 	return repeats;
 }
 
-static struct vg_wait wait_of(struct vg_tasks *tasks, struct vg_task *task)
-{
-	struct vg_wait wait = { .running = true };
-
-	if (task->found_running_ns == 0 || vg_now_ns() - task->found_running_ns >= FOUND_RUNNING_NS)
-		vg_wait_read(&wait, tasks, task);
-	task->found_running_ns = 0;
-	return wait;
-}
-
 /* ---- what recordings write ---- */
 
 /* Adds one repeat for each sampling period of the recording between two ticks. */
@@ -241,18 +231,6 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 
 /* ---- the sample ---- */
 
-/* Reads the thread's activity.  Returns whether that succeeded. */
-static bool activity_read(struct vg_session *session, struct vg_task *task, vg_recording_set due)
-{
-	int rc = vg_activity_read(&session->activity, &session->tasks, task);
-
-	if (rc == -ESRCH)
-		vg_threads_exited(&session->tasks, session->target.pid, task);
-	else if (rc != 0)
-		vg_recordings_count_loss(session->recordings, due, VG_LOSS_UNREADABLE);
-	return rc == 0;
-}
-
 /* Takes one sample of one thread for the recordings of the round: reads its activity, chooses the method
  * (policy/policy.h), copies and walks its stack, and writes the sample.  If the sample fails, counts a loss. */
 static void thread_sample(struct vg_session *session, struct vg_task *task)
@@ -262,11 +240,19 @@ static void thread_sample(struct vg_session *session, struct vg_task *task)
 	vg_recording_set due = session->round.due & session->live & task->in_profiles, repeats, covered, needs, wall;
 	const _Atomic uint64_t *token_address;
 	struct vg_clocks clocks;
-	struct vg_wait wait;
+	struct vg_wait wait = { .running = true };
+	int rc;
 
 	/* An exiting thread is not read, so only a scan can notice its exit. */
 	session->tasks.stale |= task->exiting;
-	if (due == 0 || task->untraceable || task->exiting || !activity_read(session, task, due))
+	if (due == 0 || task->untraceable || task->exiting)
+		return;
+	rc = vg_activity_read(&session->activity, &session->tasks, task);
+	if (rc == -ESRCH)
+		vg_threads_exited(&session->tasks, session->target.pid, task);
+	else if (rc != 0)
+		vg_recordings_count_loss(session->recordings, due, VG_LOSS_UNREADABLE);
+	if (rc != 0)
 		return;
 	clocks = clocks_of(task, vg_session_now_ns(session));
 	VG_EACH_RECORDING(i, due) {
@@ -281,7 +267,9 @@ static void thread_sample(struct vg_session *session, struct vg_task *task)
 	needs = due & ~repeats;
 	if (needs == 0)
 		return;
-	wait = wait_of(&session->tasks, task);
+	if (task->found_running_ns == 0 || vg_now_ns() - task->found_running_ns >= FOUND_RUNNING_NS)
+		vg_wait_read(&wait, &session->tasks, task);
+	task->found_running_ns = 0;
 	session->activity.awake_current = false;
 	task->ran = true;
 	if (task->activity.cpu_ns < NAMELESS_CPU_NS)

@@ -72,17 +72,6 @@ static void method_decide(struct vg_timers *timers, struct vg_task *task, uint64
 	task->timers.open = task->timers.policy.timers && (task->timers.open || vg_timers_add(timers, task->tid) == 0);
 }
 
-/* Whether the thread must be stopped for its queue time. */
-static bool queue_due(const struct vg_recording *recordings, const struct vg_task *task, vg_recording_set set)
-{
-	VG_EACH_RECORDING(i, set) {
-		if (!recordings[i].options.cpu_mode &&
-		    vg_weights_queue_due(&task->accounts[i].weights, recordings[i].options.period_ns))
-			return true;
-	}
-	return false;
-}
-
 vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set due,
 					 uint64_t now_ns)
 {
@@ -102,7 +91,12 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 	if (!were_open || !task->timers.open || task->timers.needs_stop || task->timers.silent ||
 	    session->round.all_now)
 		return 0;
-	task->timers.queue_due = queue_due(session->recordings, task, due);
+	VG_EACH_RECORDING(i, due) {
+		const struct vg_session_options *options = &session->recordings[i].options;
+
+		task->timers.queue_due |= !options->cpu_mode &&
+					  vg_weights_queue_due(&task->accounts[i].weights, options->period_ns);
+	}
 	if (task->timers.queue_due) {
 		session->pace.load.queue_stops++;
 		return 0;
