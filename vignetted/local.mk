@@ -17,7 +17,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/output/disk.c vignetted/output/disk.h \
 	vignetted/output/flight.c vignetted/output/flight.h \
 	vignetted/output/recorder.c vignetted/output/recorder.h \
-	vignetted/output/watchdog.c vignetted/output/watchdog.h \
 	vignetted/policy/permission.c vignetted/policy/permission.h \
 	vignetted/policy/policy.c vignetted/policy/policy.h \
 	vignetted/policy/weights.c vignetted/policy/weights.h \

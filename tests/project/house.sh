@@ -27,7 +27,7 @@ libvgctl                base/clock base/descriptor base/outfile base/err base/in
 vignetted/policy
 vignetted/target        base profile vignetted/policy libvgctl/ring libvgctl/wire libvgctl/channel
 vignetted/unwind        base profile vignetted/policy vignetted/target
-vignetted/output        base profile libvgctl/ring libvgctl/wire vignetted/policy vignetted/target vignetted/unwind
+vignetted/output        base profile libvgctl/wire vignetted/policy vignetted/target vignetted/unwind
 vignetted/capture       base profile vignetted/policy vignetted/target vignetted/unwind
 vignetted/session       base profile libvgctl/ring vignetted/policy vignetted/target vignetted/unwind vignetted/output vignetted/capture
 vignetted/serve         base profile libvgctl/wire libvgctl/channel vignetted/policy vignetted/target vignetted/output vignetted/capture vignetted/session

@@ -10,7 +10,6 @@
 #include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
 #include "vignetted/output/flight.h"
-#include "vignetted/output/watchdog.h"
 #include "vignetted/target/events.h"
 
 /* The set of open intervals, compared with a simple model. Then the flight recorder with more samples and events than

@@ -5,14 +5,50 @@
 #include <stdbool.h>
 
 #include "base/pauses.h"
+#include "libvgctl/wire.h"
 #include "vignetted/output/recorder.h"
-#include "vignetted/output/watchdog.h"
 #include "vignetted/target/perf_map.h"
 
 #define VG_FLIGHT_MEMORY_DEFAULT_BYTES (UINT64_C(64) << 20)
 #define VG_FLIGHT_MEMORY_MIN_BYTES (UINT64_C(1) << 20)
 /* The most statistics that a dump has. */
 enum { VG_FLIGHT_COUNTS = 64 };
+
+/*
+ * Checks the program's heartbeat, which the program writes into the event ring.  A heartbeat older than the limit is a
+ * stall.  Before the first heartbeat, and while the program says that none is due, there is no stall.
+ *
+ *     vg_watchdog_add(&watchdog, limit_ns, fd);                  for each stall that is to be recorded
+ *     switch (vg_watchdog_check(&watchdog, heartbeat_ns, now_ns)) ...
+ *
+ * All zero is no watchdog.
+ */
+struct vg_watchdog {
+	uint64_t limit_ns;           /* 0: there is no watchdog */
+	int files[VG_WIRE_WATCH_FILES]; /* owned, one for each stall */
+	uint32_t file_count, files_used;
+	uint64_t heartbeat_ns;       /* the heartbeat before the stall in progress; 0: no stall */
+	uint64_t stalls;             /* number of stalls so far */
+};
+
+enum vg_watch {
+	VG_WATCH_OK,
+	VG_WATCH_STALL_BEGAN,
+	VG_WATCH_STALL_LASTS,
+	VG_WATCH_STALL_ENDED,
+};
+
+/* Adds a file for one stall.  Returns true and takes ownership of fd.  Returns false if limit_ns is 0 or there are
+ * already VG_WIRE_WATCH_FILES files; fd then stays the caller's. */
+bool vg_watchdog_add(struct vg_watchdog *watchdog, uint64_t limit_ns, int fd);
+
+/* Both times are of CLOCK_MONOTONIC.  heartbeat_ns is the latest heartbeat, or 0 if none is due. */
+enum vg_watch vg_watchdog_check(struct vg_watchdog *watchdog, uint64_t heartbeat_ns, uint64_t now_ns);
+
+/* Returns the file for the stall that began, or -1 if none is left.  The watchdog still owns it. */
+int vg_watchdog_file(struct vg_watchdog *watchdog);
+
+void vg_watchdog_close(struct vg_watchdog *watchdog);
 
 struct vg_flight_chunk;
 
