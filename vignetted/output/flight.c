@@ -77,8 +77,9 @@ void vg_watchdog_close(struct vg_watchdog *watchdog)
 /* ---- the dump ---- */
 
 /* Notes the thread or the address of a record. */
-static void record_note(struct vg_dump *dump, struct vg_record_view *record)
+static void record_note(struct vg_flight *flight, struct vg_record_view *record)
 {
+	struct vg_dump *dump = &flight->dump;
 	uint64_t id, parent, address, found = VG_FOUND_BY_CFI;
 	struct vg_item module;
 	uint32_t thread, ignored;
@@ -87,7 +88,7 @@ static void record_note(struct vg_dump *dump, struct vg_record_view *record)
 		thread = (uint32_t)id;
 		(void)vg_intern(&dump->thread_ids, &thread, sizeof thread, &ignored);
 	}
-	if (record->kind != VG_RECORD_STACK || !dump->has_perf_map || vg_cursor_uint(&record->cursor, &id) != 0 ||
+	if (record->kind != VG_RECORD_STACK || flight->perf_map == NULL || vg_cursor_uint(&record->cursor, &id) != 0 ||
 	    vg_cursor_uint(&record->cursor, &parent) != 0 || vg_cursor_next(&record->cursor, &module) != 0 ||
 	    module.token != VG_TOKEN_NIL || vg_cursor_uint(&record->cursor, &address) != 0)
 		return;
@@ -97,15 +98,15 @@ static void record_note(struct vg_dump *dump, struct vg_record_view *record)
 		(void)vg_intern(&dump->jit_addresses, &address, sizeof address, &ignored);
 }
 
-static void chunk_dump(struct vg_dump *dump, const struct vg_flight_chunk *chunk)
+static void chunk_dump(struct vg_flight *flight, const struct vg_flight_chunk *chunk)
 {
+	struct vg_dump *dump = &flight->dump;
 	struct vg_cursor payload = { chunk->payload, chunk->payload + chunk->bytes };
 	struct vg_record_view record;
 
 	dump->next = chunk == dump->last ? NULL : chunk->next;
-	if (chunk->begins_segment && chunk->begin_ns != dump->first_begin_ns)
-		dump->in_first_segment = false;
-	if ((chunk->is_state && !dump->in_first_segment) || dump->writer.failed != 0)
+	/* Of the segments' states, the dump has the first. */
+	if ((chunk->is_state && chunk->begin_ns != dump->first_begin_ns) || dump->writer.failed != 0)
 		return;
 	vg_writer_copy(&dump->writer, chunk->payload, chunk->bytes);
 	vg_writer_flush(&dump->writer);
@@ -113,7 +114,7 @@ static void chunk_dump(struct vg_dump *dump, const struct vg_flight_chunk *chunk
 	dump->events += chunk->events;
 	dump->stacks_complete += chunk->stacks_complete;
 	while (vg_record_next(&payload, &record) > 0)
-		record_note(dump, &record);
+		record_note(flight, &record);
 }
 
 /* ---- chunks ---- */
@@ -132,7 +133,7 @@ static void first_chunk_drop(struct vg_flight *flight)
 	struct vg_flight_chunk *chunk = flight->first;
 
 	if (flight->dump.next == chunk)
-		chunk_dump(&flight->dump, chunk);
+		chunk_dump(flight, chunk);
 	flight->first = chunk->next;
 	if (flight->first == NULL)
 		flight->latest = NULL;
@@ -151,7 +152,7 @@ static uint64_t chunks_drop(struct vg_flight *flight, const struct vg_flight_chu
 		first_chunk_drop(flight);
 	}
 	/* A dump must not have two threads with one id. */
-	if (end != NULL && !flight->dump.is_open)
+	if (end != NULL && flight->purpose == VG_DUMP_NONE)
 		flight->recorder->writer.reuse_before = end->sequence;
 	return dropped;
 }
@@ -207,7 +208,7 @@ static void on_chunk(void *taker, const void *payload, size_t bytes)
 	else
 		flight->first = chunk;
 	flight->latest = chunk;
-	if (flight->dump.is_open && !flight->dump.is_stopped && flight->dump.next == NULL)
+	if (flight->purpose != VG_DUMP_NONE && !flight->dump.is_stopped && flight->dump.next == NULL)
 		flight->dump.next = chunk;
 }
 
@@ -279,12 +280,11 @@ int vg_flight_dump_begin(struct vg_flight *flight, enum vg_dump_purpose purpose,
 	struct vg_writer_header header = *flight->header;
 	struct vg_dump *dump = &flight->dump;
 
-	flight->purpose = purpose;
-	flight->fd = fd;
 	vg_writer_flush(&flight->recorder->writer);
 	window_trim(flight, now_ns);
+	flight->purpose = purpose;
+	flight->fd = fd;
 	*dump = (struct vg_dump){
-		.is_open = true, .in_first_segment = true, .has_perf_map = flight->perf_map != NULL,
 		.next = flight->first,
 		.first_begin_ns = flight->first != NULL ? flight->first->begin_ns : flight->segment_begin_ns,
 		.before = flight->first != NULL ? flight->first->lost : flight->segment_lost,
@@ -305,7 +305,7 @@ void vg_flight_dump_stop(struct vg_flight *flight, uint64_t now_ns)
 {
 	struct vg_dump *dump = &flight->dump;
 
-	if (!dump->is_open || dump->is_stopped)
+	if (flight->purpose == VG_DUMP_NONE || dump->is_stopped)
 		return;
 	vg_writer_flush(&flight->recorder->writer);
 	dump->is_stopped = true;
@@ -323,7 +323,7 @@ bool vg_flight_dump_behind(const struct vg_flight *flight)
 bool vg_flight_dump_run(struct vg_flight *flight, size_t count)
 {
 	for (; count > 0 && flight->dump.next != NULL; count--)
-		chunk_dump(&flight->dump, flight->dump.next);
+		chunk_dump(flight, flight->dump.next);
 	return vg_flight_dump_behind(flight);
 }
 
@@ -331,7 +331,7 @@ void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *
 {
 	struct vg_writer *writer = &flight->dump.writer;
 
-	if (!flight->dump.is_open)
+	if (flight->purpose == VG_DUMP_NONE)
 		return;
 	writer->last_us = time_ns / 1000;
 	vg_writer_label(writer, NOTE_KIND, "watchdog", strlen("watchdog"));
@@ -389,7 +389,6 @@ int vg_flight_dump_end(struct vg_flight *flight, const char *reason)
 	vg_writer_close(&dump->writer);
 	vg_intern_free(&dump->thread_ids);
 	vg_intern_free(&dump->jit_addresses);
-	dump->is_open = false;
 	flight->purpose = VG_DUMP_NONE;
 	if (purpose == VG_DUMP_REQUESTED) {
 		close(flight->fd);

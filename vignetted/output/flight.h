@@ -64,9 +64,7 @@ enum vg_dump_purpose {
  * on.  A chunk that the dump still has to write is not dropped before it is written. */
 struct vg_dump {
 	struct vg_writer writer;
-	bool is_open;                /* vg_flight_dump_begin() was called, and vg_flight_dump_end() was not */
 	bool is_stopped;
-	bool in_first_segment;
 	const struct vg_flight_chunk *next; /* to be written; NULL: none yet */
 	const struct vg_flight_chunk *last; /* of a stopped dump */
 	uint64_t first_begin_ns;     /* of its first segment */
@@ -76,8 +74,7 @@ struct vg_dump {
 	uint64_t samples, stacks_complete, events;
 	uint32_t threads;            /* set by vg_flight_dump_end() */
 	struct vg_intern thread_ids;
-	bool has_perf_map;
-	struct vg_intern jit_addresses; /* uint64_t, with has_perf_map: of its frames that may be JIT code */
+	struct vg_intern jit_addresses; /* uint64_t, with a perf map: of its frames that may be JIT code */
 };
 
 /* Reports the result of a requested dump to the peer.  `rc`: 0 or a negative errno.  `dump` has the counts. */
@@ -131,7 +128,7 @@ struct vg_flight {
 	size_t pauses_count;
 
 	struct vg_dump dump;         /* the dump in progress, or the latest dump */
-	enum vg_dump_purpose purpose;
+	enum vg_dump_purpose purpose; /* of the dump in progress */
 	int fd;                      /* of the dump in progress; owned if it was requested */
 	uint64_t stall_ns;           /* the recording's time when the stall was found */
 	uint64_t late_ns;            /* age of the heartbeat at stall_ns; 0: the instant that reports this age is

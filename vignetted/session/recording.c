@@ -404,7 +404,7 @@ static int checkpoint_write(const struct vg_session *session, struct vg_recordin
 		rc = counts_write(session, recording, &counts, &pauses);
 	}
 	/* A flight recorder keeps full chunks, but a dump that goes on gets what there is. */
-	if (rc == 0 && (!vg_recording_is_flight_recorder(recording) || recording->flight.dump.is_open))
+	if (rc == 0 && (!vg_recording_is_flight_recorder(recording) || recording->flight.purpose != VG_DUMP_NONE))
 		rc = vg_writer_flush(&recorder->writer);
 	if (rc == 0 && !last)
 		vg_disk_sync_if_due(&recording->disk, recorder->writer.file_bytes, now_ns);
