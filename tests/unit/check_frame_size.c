@@ -29,29 +29,29 @@ START_TEST(known_sizes)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct vg_cached_row row = { 0 };
+		struct vg_frame_size size = { 0 };
 
 		for (int k = 0; k < cases[i].count; k++)
-			vg_frame_size_note(&row, 0x7ff000, 0x7ff000 + cases[i].sizes[k]);
-		ck_assert_msg((row.frame_seen == VG_FRAME_KNOWN) == cases[i].known, "case %zu", i);
+			vg_frame_size_note(&size, 0x7ff000, 0x7ff000 + cases[i].sizes[k]);
+		ck_assert_msg((size.seen == VG_FRAME_KNOWN) == cases[i].known, "case %zu", i);
 		if (cases[i].known)
-			ck_assert_uint_eq(row.frame_bytes, cases[i].sizes[0]);
+			ck_assert_uint_eq(size.bytes, cases[i].sizes[0]);
 	}
 }
 END_TEST
 
 START_TEST(proven_sizes)
 {
-	struct vg_cached_row row = { 0 };
+	struct vg_frame_size size = { 0 };
 
 	for (int i = 0; i < 2; i++)
-		vg_frame_size_note(&row, 0x7ff000, 0x7ff040);
-	row.frame_proven = true;
-	vg_frame_size_note(&row, 0x7ff000, 0x7ff040);
-	ck_assert(row.frame_proven && row.frame_seen == VG_FRAME_KNOWN);
-	ck_assert_uint_eq(row.frame_bytes, 64);
-	vg_frame_size_note(&row, 0x7ff000, 0x7ff048);
-	ck_assert(row.frame_seen != VG_FRAME_KNOWN);
+		vg_frame_size_note(&size, 0x7ff000, 0x7ff040);
+	size.proven = true;
+	vg_frame_size_note(&size, 0x7ff000, 0x7ff040);
+	ck_assert(size.proven && size.seen == VG_FRAME_KNOWN);
+	ck_assert_uint_eq(size.bytes, 64);
+	vg_frame_size_note(&size, 0x7ff000, 0x7ff048);
+	ck_assert(size.seen != VG_FRAME_KNOWN);
 }
 END_TEST
 

@@ -30,7 +30,8 @@ static bool may_keep(struct vg_rows *rows, uint32_t module, uint32_t place)
 	return true;
 }
 
-struct vg_cached_row *vg_rows_cached(const struct vg_rows *rows, const struct vg_found_row *found)
+/* The place of a row that is still in the cache, or NULL. */
+static struct vg_cached_row *cached_of(const struct vg_rows *rows, const struct vg_found_row *found)
 {
 	struct vg_cached_row *cached = found->place != VG_NONE ? &rows->cached[found->place] : NULL;
 
@@ -52,7 +53,7 @@ bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *fo
 		return true;
 	hash = (address ^ (uint64_t)range->module << 48) * UINT64_C(0x9e3779b97f4a7c15);
 	found->place = (uint32_t)(hash >> (64 - VG_UNWIND_ROWS_LOG));
-	cached = address != 0 ? vg_rows_cached(rows, found) : NULL;
+	cached = address != 0 ? cached_of(rows, found) : NULL;
 	if (cached != NULL) {
 		found->row = cached->row;
 		return true;
@@ -73,20 +74,33 @@ bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *fo
 /* Larger frames are not believed. */
 enum { FRAME_ALIGN = 8, FRAME_MAX_BYTES = 1 << 20 };
 
-void vg_frame_size_note(struct vg_cached_row *cached, uint64_t sp, uint64_t fp)
+void vg_frame_size_note(struct vg_frame_size *size, uint64_t sp, uint64_t fp)
 {
 	uint64_t bytes = fp - sp;
 
-	if (cached->frame_seen == VG_FRAME_VARIES)
-		return;
 	if (bytes > FRAME_MAX_BYTES || bytes % FRAME_ALIGN != 0 ||
-	    (cached->frame_seen != VG_FRAME_NONE && bytes != cached->frame_bytes)) {
-		cached->frame_seen = VG_FRAME_VARIES;
+	    (size->seen != VG_FRAME_NONE && bytes != size->bytes))
+		size->seen = VG_FRAME_VARIES;
+	if (size->seen == VG_FRAME_VARIES)
 		return;
-	}
-	cached->frame_bytes = (uint32_t)bytes;
-	if (cached->frame_seen < VG_FRAME_KNOWN)
-		cached->frame_seen++;
+	size->bytes = (uint32_t)bytes;
+	if (size->seen < VG_FRAME_KNOWN)
+		size->seen++;
+}
+
+struct vg_frame_size vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found)
+{
+	const struct vg_cached_row *cached = cached_of(rows, found);
+
+	return cached != NULL ? cached->size : (struct vg_frame_size){ .seen = VG_FRAME_VARIES };
+}
+
+void vg_rows_frame_size_set(struct vg_rows *rows, const struct vg_found_row *found, struct vg_frame_size size)
+{
+	struct vg_cached_row *cached = cached_of(rows, found);
+
+	if (cached != NULL)
+		cached->size = size;
 }
 
 void vg_rows_walk_begin(struct vg_rows *rows)
@@ -162,7 +176,7 @@ static enum vg_return_kind return_kind_read(struct vg_rows *rows, const struct v
 
 enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, const struct vg_found_row *found)
 {
-	struct vg_cached_row *cached = vg_rows_cached(rows, found);
+	struct vg_cached_row *cached = cached_of(rows, found);
 	enum vg_return_kind kind;
 
 	if (cached != NULL && cached->return_kind != VG_RETURN_UNREAD)

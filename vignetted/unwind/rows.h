@@ -27,28 +27,31 @@ struct vg_found_row {
 	struct vg_row row;
 };
 
-/* A row in the cache, and what was learned at its address.
- *
- * The frame size is the distance in bytes from stack pointer to frame pointer where a function makes a call.  It is
- * constant unless the function allocates stack dynamically (vg_code_frame_is_constant()).  It is learned from stopped
- * threads.  Once it is known, a waiting thread's frame pointer follows from its stack pointer, and the thread needs no
- * stop. */
+/*
+ * The distance in bytes from stack pointer to frame pointer where a function makes a call.  It is constant unless the
+ * function allocates stack dynamically (vg_code_frame_is_constant()).  It is learned from stopped threads.  Once it is
+ * known, a waiting thread's frame pointer follows from its stack pointer, and the thread needs no stop.
+ */
+struct vg_frame_size {
+	uint32_t bytes : 24;
+	uint32_t seen : 2;           /* enum vg_frame_seen */
+	uint32_t proven : 1;         /* the function's code was checked as well.  Reading code is expensive, so it is
+					checked only when a known size is first used. */
+};
+
+/* How many frames had this size.  VG_FRAME_KNOWN: two or more, and no frame had another size. */
+enum vg_frame_seen { VG_FRAME_NONE, VG_FRAME_ONCE, VG_FRAME_KNOWN, VG_FRAME_VARIES };
+
+/* Learns from one frame whose stack pointer and frame pointer are known. */
+void vg_frame_size_note(struct vg_frame_size *size, uint64_t sp, uint64_t fp);
+
 struct vg_cached_row {
 	uint64_t address;            /* 0: empty; address 0 is not cached */
 	uint32_t module;             /* index */
 	uint8_t return_kind;         /* enum vg_return_kind of the return address, address + 1 */
-	uint8_t frame_seen;          /* enum vg_frame_seen */
-	bool frame_proven;           /* the function's code was checked as well.  Reading code is expensive, so it is
-					checked only when a known size is first used. */
 	struct vg_row row;
-	uint32_t frame_bytes;        /* the frame size, for rows that need the frame pointer */
+	struct vg_frame_size size;   /* for rows that need the frame pointer */
 };
-
-/* How many frames had frame_bytes.  VG_FRAME_KNOWN: two or more, and no frame had another size. */
-enum vg_frame_seen { VG_FRAME_NONE, VG_FRAME_ONCE, VG_FRAME_KNOWN, VG_FRAME_VARIES };
-
-/* Learns from one frame whose stack pointer and frame pointer are known. */
-void vg_frame_size_note(struct vg_cached_row *cached, uint64_t sp, uint64_t fp);
 
 /* The number of new rows that one walk can cache. */
 enum { VG_ROWS_NEW_MAX = 256 };
@@ -86,8 +89,10 @@ void vg_rows_clear(struct vg_rows *rows);
 /* Finds the row for an address.  False: no code is known at the address. */
 bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *found);
 
-/* The place of the row in the cache.  NULL: it is not there, or not any more. */
-struct vg_cached_row *vg_rows_cached(const struct vg_rows *rows, const struct vg_found_row *found);
+/* The frame size that was learned for a row, and a new value for it.  A row that is not cached has no frame size: it
+ * counts as varying, and a new value is ignored. */
+struct vg_frame_size vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found);
+void vg_rows_frame_size_set(struct vg_rows *rows, const struct vg_found_row *found, struct vg_frame_size size);
 
 /* The range of JIT code that has the address.  NULL: the address is in code of a module, or no code is known there. */
 const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64_t address);
