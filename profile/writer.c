@@ -263,12 +263,10 @@ int vg_writer_module_unload(struct vg_writer *writer, uint32_t module, uint64_t 
 
 uint32_t vg_writer_thread_id(struct vg_writer *writer)
 {
-	const struct vg_writer_ended *oldest = &writer->ended.items[writer->ended_first];
-
-	if (writer->ended_first == writer->ended.count || oldest->sequence >= writer->reuse_before)
+	if (writer->ended_first == writer->ended.count ||
+	    writer->ended.items[writer->ended_first].sequence >= writer->reuse_before)
 		return writer->thread_ids++;
-	writer->ended_first++;
-	return oldest->id;
+	return writer->ended.items[writer->ended_first++].id;
 }
 
 /* If there is no memory, the id is not used again. */
