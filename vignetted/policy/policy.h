@@ -179,7 +179,8 @@ struct vg_stop {
 	uint64_t got_cpu_ns;         /* when the helper got its CPU, before the request */
 	uint64_t stopped_ns;         /* when the thread stopped */
 	bool waits;                  /* the stop interrupted a wait in a system call */
-	bool was_waiting;            /* the thread waited before the request; it may run now because of an earlier stop */
+	bool was_waiting;            /* the thread waited before the request; it may run now because of an earlier
+					stop */
 };
 
 enum vg_thread_state vg_stop_state(const struct vg_stop *stop);

@@ -32,7 +32,8 @@ static int command_find(const char *command, char path[PATH_MAX])
 		struct stat file;
 
 		if (command[0] != '\0' &&
-		    snprintf(path, PATH_MAX, "%.*s%s%s", length, directory, length > 0 ? "/" : "", command) < PATH_MAX &&
+		    snprintf(path, PATH_MAX, "%.*s%s%s", length, directory, length > 0 ? "/" : "",
+			     command) < PATH_MAX &&
 		    stat(path, &file) == 0) {
 			if (S_ISREG(file.st_mode) && access(path, X_OK) == 0)
 				return 0;

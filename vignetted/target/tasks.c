@@ -181,8 +181,8 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 	}
 	/* If fewer threads were found than the link count said, a thread exited during the scan.  If another thread is
 	 * created now, the link count is again the one that was read, and hides the new thread.  So the next scan must
-	 * read the directory.  The kernel's list also ends at a thread that exits while readdir(3) is at it (next_tid() in
-	 * fs/proc/base.c), before threads that live. */
+	 * read the directory.  The kernel's list also ends at a thread that exits while readdir(3) is at it
+	 * (next_tid() in fs/proc/base.c), before threads that live. */
 	if (tasks->link_count > 2 && found < threads_count(tasks->link_count)) {
 		tasks->stale = true;
 		for (size_t i = 0; i < known_count; i++) {

@@ -108,9 +108,9 @@ struct vg_task {
 	struct {
 		uint64_t count;      /* numbers given so far */
 		uint64_t number;     /* 0: there is none */
-		uint64_t timeslices; /* the thread's count of timeslices before the stack was copied, plus those that our
-					stops of the waiting thread have added: while the count is the same, the thread
-					has run no code since */
+		uint64_t timeslices; /* the thread's count of timeslices before the stack was copied, plus those that
+					our stops of the waiting thread have added: while the count is the same, the
+					thread has run no code since */
 		uint64_t passed_timeslices; /* the count when the thread was last found waiting */
 		uint64_t time_ns;    /* session time */
 		uint64_t interval;   /* token of the interval then, or at a later timer sample; or 0 */
