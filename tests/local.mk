@@ -18,6 +18,7 @@ views_programs = tests/views/events_write tests/views/untrusted
 
 tests_unit_runner_SOURCES = \
 	tests/spin.h \
+	tests/unit/check_account.c \
 	tests/unit/check_arguments.c \
 	tests/unit/check_breakpad.c \
 	tests/unit/check_broker.c \
@@ -66,8 +67,10 @@ tests_unit_runner_SOURCES = \
 	tests/unit/check_ring.c \
 	tests/unit/check_screen.c \
 	tests/unit/check_sections.c \
+	tests/unit/check_session.c \
 	tests/unit/check_source_file.c \
 	tests/unit/check_speedscope.c \
+	tests/unit/check_stack.c \
 	tests/unit/check_store.c \
 	tests/unit/check_stream.c \
 	tests/unit/check_symbolization.c \

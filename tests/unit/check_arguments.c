@@ -289,6 +289,8 @@ START_TEST(permissions)
 		{ { .root = true, .yama_scope = -1 }, VG_FORBIDDEN_POLICY },
 		{ { .root = true, .yama_scope = 3 }, VG_FORBIDDEN_YAMA_NEVER },
 		{ { .readable = true, .filtered = true, .is_32_bit = true, .yama_scope = -1 }, VG_FORBIDDEN_FILTER },
+		{ { .filtered = true, .dumpable = true, .yama_scope = 1 }, VG_FORBIDDEN_OTHER_USER },
+		{ { .readable = true, .traced = true, .filtered = true, .yama_scope = 1 }, VG_FORBIDDEN_TRACED },
 		{ { .readable = true, .is_32_bit = true, .other_machine = true, .yama_scope = 1 },
 		  VG_FORBIDDEN_32_BIT },
 		{ { .readable = true, .other_machine = true, .yama_scope = 1 }, VG_FORBIDDEN_MACHINE },

@@ -114,6 +114,21 @@ START_TEST(several_periods_per_tick)
 }
 END_TEST
 
+/* A faster recording begins, and the session's ticks with it.  The budget allows the new rate, too. */
+START_TEST(rate_of_another_recording)
+{
+	ck_assert(check_after(1, 10, 0));
+	vg_ticks_restart(&ticks, PERIOD_NS / 2, vg_now_ns());
+	vg_budget_change(&budget, 5 * PERCENT_PPM, &pauses, vg_now_ns());
+	ck_assert(check_after(1, 10, 0));
+	period_is_near(PERIOD_NS);
+	ck_assert_uint_eq(budget.requested_period_ns, PERIOD_NS / 2);
+	for (int i = 0; i < 10; i++)
+		check_after(1, 0, 1);
+	ck_assert_uint_eq(ticks.period_ns, PERIOD_NS / 2);
+}
+END_TEST
+
 Suite *budget_suite(void)
 {
 	Suite *suite = suite_create("budget");
@@ -126,6 +141,7 @@ Suite *budget_suite(void)
 	tcase_add_test(tests, checks_that_change_nothing);
 	tcase_add_test(tests, excluded_cpu_time);
 	tcase_add_test(tests, several_periods_per_tick);
+	tcase_add_test(tests, rate_of_another_recording);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

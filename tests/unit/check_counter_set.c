@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How many perf counters a recording may open. */
+/* How many perf counters a recording may open, and what their readings add up to. */
 #include "tests/unit/suites.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,12 +48,43 @@ START_TEST(threads_one_after_another)
 }
 END_TEST
 
+/* A counter of the CPU that counted for a part of the time is scaled up.  The scaled value can fall.  The readings add
+ * up to the largest value so far. */
+START_TEST(scaled_values_add_up)
+{
+	/* {enabled time, running time, value, growth} */
+	static const uint64_t readings[][4] = {
+		{ 1000, 500, 100, 200 }, { 2000, 1600, 120, 0 }, { 3000, 3000, 300, 100 }, { 4000, 0, 300, 0 },
+		{ 5000, 4000, 320, 100 },
+	};
+	const uint16_t codes[VG_COUNTERS_MAX] = { VG_COUNTER_CYCLES };
+	struct vg_counters counters = { 0 };
+	uint64_t values[VG_COUNTERS_MAX];
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	for (int i = 0; i < VG_COUNTERS_MAX; i++)
+		counters.fds[i] = i == 0 ? ends[0] : -1;
+	for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
+		/* as the kernel writes a group of one */
+		const uint64_t words[] = { 1, readings[i][0], readings[i][1], readings[i][2] };
+
+		ck_assert_int_eq(write(ends[1], words, sizeof words), sizeof words);
+		ck_assert_int_eq(vg_counters_read(&counters, codes, values), 0);
+		ck_assert_uint_eq(values[0], readings[i][3]);
+	}
+	vg_counters_close(&counters);
+	close(ends[1]);
+}
+END_TEST
+
 Suite *counter_set_suite(void)
 {
 	Suite *suite = suite_create("counter_set");
 	TCase *tests = tcase_create("counter_set");
 
 	tcase_add_test(tests, threads_one_after_another);
+	tcase_add_test(tests, scaled_values_add_up);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -10,6 +10,7 @@
 #include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
 #include "vignetted/output/flight.h"
+#include "vignetted/session/dumps.h"
 #include "vignetted/target/events.h"
 
 /* The set of open intervals, compared with a simple model. Then the flight recorder with more samples and events than
@@ -655,6 +656,90 @@ START_TEST(watchdog_has_files)
 }
 END_TEST
 
+static struct {
+	int calls, peer, rc;
+} done;
+
+static void done_note(int peer, const struct vg_dump *dump, int rc)
+{
+	(void)dump;
+	done.calls++;
+	done.peer = peer;
+	done.rc = rc;
+}
+
+/* The end of a requested dump closes its descriptor, and tells its peer, unless the peer has left. */
+START_TEST(requested_dump_ends)
+{
+	static struct vg_flight flight;
+	const int peer = _i == 0 ? 7 : -1;
+	struct vg_recorder recorder;
+	struct fixture fixture;
+	int fd;
+
+	vg_recorder_open(&recorder, -1, 1, NULL);
+	vg_flight_open(&flight, &recorder, &header, SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	fd = dup(fd_open(&fixture));
+	flight.done = done_note;
+	flight.peer = peer;
+	ck_assert_int_eq(vg_flight_dump_begin(&flight, VG_DUMP_REQUESTED, fd, SECOND), 0);
+	ck_assert_int_eq(vg_flight_dump_end(&flight, "over"), 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+	ck_assert_int_eq(errno, EBADF);
+	ck_assert_int_eq(done.calls, peer >= 0);
+	ck_assert_int_eq(done.peer, peer >= 0 ? peer : 0);
+	ck_assert_int_eq(done.rc, 0);
+	ck_assert_int_eq(flight.purpose, VG_DUMP_NONE);
+	fixture_close(&fixture);
+	vg_flight_close(&flight);
+	vg_recorder_free(&recorder);
+}
+END_TEST
+
+/* The heartbeat stops while a requested dump is written.  The stall waits for the dump, whose peer waits for it. */
+START_TEST(stall_during_a_requested_dump)
+{
+	static struct vg_session session;
+	struct vg_recording *recording = &session.recordings[0];
+	struct vg_flight *flight = &recording->flight;
+	struct fixture fixture;
+
+	recording->open = true;
+	recording->begin_ns = session.begin_ns = vg_now_ns() - SECOND;
+	recording->perf_map.directory = -1;
+	vg_recorder_open(&recording->recorder, -1, 1, NULL);
+	session.events.shared = mmap(NULL, sizeof *session.events.shared, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ck_assert_ptr_ne(session.events.shared, MAP_FAILED);
+	vg_flight_open(flight, &recording->recorder, &header, 1000 * (uint64_t)SECOND,
+		       VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	/* more than a turn of vg_dumps_turn() writes */
+	for (uint64_t i = 0; flight->chunks_bytes < 1 << 20; i++)
+		ck_assert_int_eq(vg_writer_label(&recording->recorder.writer, (uint32_t)i, "label of a chunk", 16), 0);
+	flight->done = done_note;
+	flight->peer = 7;
+	flight->reason = "requested";
+	flight->watchdog.limit_ns = 1000;
+	session.events.shared->heartbeat_ns = recording->begin_ns + 1;
+	ck_assert_int_eq(vg_flight_dump_begin(flight, VG_DUMP_REQUESTED, dup(fd_open(&fixture)), SECOND), 0);
+	vg_dumps_turn(&session);
+	ck_assert_int_eq(flight->purpose, VG_DUMP_REQUESTED);
+	ck_assert_uint_eq(flight->watchdog.stalls, 0);
+	ck_assert(vg_dumps_busy(&session));
+	while (flight->purpose == VG_DUMP_REQUESTED) {
+		session.events.shared->heartbeat_ns = 0;
+		vg_dumps_turn(&session);
+	}
+	ck_assert_int_eq(done.calls, 1);
+	ck_assert_int_eq(done.peer, 7);
+	ck_assert_int_eq(done.rc, 0);
+	fixture_close(&fixture);
+	vg_flight_close(flight);
+	vg_recorder_free(&recording->recorder);
+	munmap(session.events.shared, sizeof *session.events.shared);
+}
+END_TEST
+
 Suite *flight_suite(void)
 {
 	Suite *suite = suite_create("flight");
@@ -671,6 +756,8 @@ Suite *flight_suite(void)
 	tcase_add_test(recorder, dump_continues_until_stopped);
 	tcase_add_test(recorder, stall_is_counted_after_its_file);
 	tcase_add_test(recorder, close_ends_a_requested_dump);
+	tcase_add_loop_test(recorder, requested_dump_ends, 0, 2);
+	tcase_add_test(recorder, stall_during_a_requested_dump);
 	tcase_add_test(recorder, dump_to_a_full_disk);
 	tcase_add_test(recorder, memory_is_bounded);
 	tcase_add_test(recorder, many_definitions_make_no_segment_due);

@@ -203,10 +203,16 @@ START_TEST(more_modules_than_the_limit)
 {
 	struct vg_modules limited = { .memory = &memory, .max = 1 };
 	const struct vg_code_range *range;
+	size_t excess;
 
 	ck_assert_int_eq(vg_modules_refresh(&limited), 0);
 	ck_assert_uint_eq(limited.items.count, 1);
 	ck_assert_uint_ge(limited.excess_max, 1);
+	/* Another reading counts the same modules. */
+	excess = limited.excess_max;
+	ck_assert_int_eq(vg_modules_refresh(&limited), 0);
+	ck_assert_uint_eq(limited.excess, excess);
+	ck_assert_uint_eq(limited.excess_max, excess);
 	limited.moment = (struct vg_moment){ .time_ns = UINT64_MAX, .evidence = VG_EVIDENCE_MARKS };
 	/* The first module is this program.  malloc() is in another one, or in a sanitizer's. */
 	range = vg_modules_find(&limited, (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "malloc"));

@@ -141,6 +141,23 @@ START_TEST(bursts_do_not_change_the_method)
 }
 END_TEST
 
+/* After a change of the method, one step against the new method is as little reason for a change as before. */
+START_TEST(each_change_takes_steps_in_a_row)
+{
+	const struct vg_policy_load busy = load_of(99, 8000, 100), quiet = load_of(99, 10, 100);
+	struct vg_policy policy = { .decided = true, .timers = true };
+
+	for (int i = 0; i < 3; i++) {
+		ck_assert_uint_eq(steps_run(&policy, &busy, 2, &vg_policy_prices), 0);
+		ck_assert_uint_eq(steps_run(&policy, &busy, 1, &vg_policy_prices), 1);
+		ck_assert(!policy.timers);
+		ck_assert_uint_eq(steps_run(&policy, &quiet, 2, &vg_policy_prices), 0);
+		ck_assert_uint_eq(steps_run(&policy, &quiet, 1, &vg_policy_prices), 1);
+		ck_assert(policy.timers);
+	}
+}
+END_TEST
+
 /* Each price is halved, doubled or kept at random. By these prices, the chosen method costs at most twice as much as
  * the cheaper one, or the difference is at most 1 % of the time. */
 START_TEST(method_costs_at_most_twice_the_best)
@@ -230,6 +247,15 @@ START_TEST(ticks_are_far_apart_with_timers_only)
 	ck_assert(vg_pace_due(&load, 25));
 	ck_assert(!vg_pace_due(&load, 1));
 	load = timers_only;
+	load.elapsed_ns = 50000000;
+	ck_assert(vg_pace_due(&load, 1));
+	ck_assert(!vg_pace_due(&load, 25));
+	load.cpu_only = false;
+	ck_assert(!vg_pace_due(&load, 1));
+	load.elapsed_ns = 300000000;
+	ck_assert(vg_pace_due(&load, 1));
+	ck_assert(vg_pace_due(&load, 25));
+	load = timers_only;
 	load.unloads = 1;
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	ck_assert(vg_pace_due(&load, 25));
@@ -289,6 +315,7 @@ Suite *policy_suite(void)
 	tcase_add_loop_test(tests, stop_finds_a_state, 0, sizeof stops / sizeof *stops);
 	tcase_add_test(tests, short_use_is_no_decision);
 	tcase_add_test(tests, bursts_do_not_change_the_method);
+	tcase_add_test(tests, each_change_takes_steps_in_a_row);
 	tcase_add_test(tests, method_costs_at_most_twice_the_best);
 	tcase_add_loop_test(tests, thread_that_has_not_run_is_repeated, 0, sizeof repeats / sizeof *repeats);
 	tcase_add_loop_test(tests, thread_has_one_method, 0, sizeof methods / sizeof *methods);

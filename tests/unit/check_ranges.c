@@ -57,6 +57,25 @@ START_TEST(reads_without_records)
 }
 END_TEST
 
+/* Where another module was before, a module stays in doubt, however often the maps are read. */
+START_TEST(range_stays_reused)
+{
+	read_one(PAGE, 3 * PAGE, 7, 0);
+	read_one(PAGE, 3 * PAGE, 8, 100);
+	for (uint64_t i = 2; i < 5; i++) {
+		read_one(PAGE, 3 * PAGE, 8, 100 * i);
+		ck_assert(vg_ranges_now(&ranges, PAGE)->reused);
+		ck_assert_uint_eq(vg_ranges_now(&ranges, PAGE)->since_ns, 100);
+	}
+	/* A module that has always been there is in no doubt. */
+	teardown();
+	setup();
+	for (uint64_t i = 0; i < 3; i++)
+		read_one(PAGE, 3 * PAGE, 7, 100 * i);
+	ck_assert(!vg_ranges_now(&ranges, PAGE)->reused);
+}
+END_TEST
+
 START_TEST(records_after_a_read)
 {
 	read_one(PAGE, 3 * PAGE, 7, 0);
@@ -323,6 +342,7 @@ Suite *ranges_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, reads_without_records);
+	tcase_add_test(tests, range_stays_reused);
 	tcase_add_test(tests, records_after_a_read);
 	tcase_add_test(tests, record_of_what_was_read);
 	tcase_add_test(tests, larger_mapping_of_the_same_module);

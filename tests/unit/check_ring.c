@@ -3,13 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "tests/unit/suites.h"
 #include "vignetted/capture/timers.h"
+#include "vignetted/session/account.h"
 #include "vignetted/session/session.h"
 #include "vignetted/session/timer_samples.h"
 
@@ -279,6 +282,96 @@ START_TEST(exit_has_session_time)
 }
 END_TEST
 
+/* Timers are opened again when the recordings change, and closed when they cannot be opened.  Counts since the
+ * session's begin go on. */
+START_TEST(counts_go_on_when_timers_are_closed)
+{
+	struct vg_timers reopened = { .samples = 5, .lost = 7, .kernel_frames = true };
+
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(vg_timers_open(&reopened, PID, NULL, 0, PERIOD_NS, 0), 0);
+		vg_timers_close(&reopened);
+		ck_assert_uint_eq(reopened.samples, 5);
+		ck_assert_uint_eq(reopened.lost, 7);
+		ck_assert(reopened.kernel_frames);
+	}
+}
+END_TEST
+
+#ifdef __x86_64__
+/* A function without a caller. */
+__asm__(".text\nring_bottom: .cfi_startproc\n .cfi_undefined rip\n nop\n nop\n .cfi_endproc\n");
+extern const char ring_bottom[];
+
+/* Adds a sample of a thread in that function, with an empty stack. */
+static void walked_sample_add(uint64_t session_ns)
+{
+	enum { REGISTERS_MAX = 64 };
+	uint64_t registers = (uint64_t)__builtin_popcountll(vg_regs_perf_mask), value[REGISTERS_MAX];
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t time_ns, abi, values[REGISTERS_MAX + 1];
+	} record = { { .type = PERF_RECORD_SAMPLE }, PID, TID, session.begin_ns + session_ns, PERF_SAMPLE_REGS_ABI_64,
+		     { 0 } };
+	struct vg_regs regs;
+
+	/* Find the register that is the program counter. */
+	for (uint64_t i = 0; i < registers; i++) {
+		memset(value, 0, sizeof value);
+		value[i] = (uint64_t)ring_bottom;
+		vg_regs_from_perf(&regs, value);
+		if (vg_regs_pc(&regs) == (uint64_t)ring_bottom)
+			record.values[i] = (uint64_t)ring_bottom;
+	}
+	record.header.size = (uint16_t)(offsetof(typeof(record), values) + (registers + 1) * sizeof *record.values);
+	record_add(&record, record.header.size);
+}
+
+/* A timer sample shows that timers work, after stops because they seemed not to.  It may be older than a repeat, which
+ * the thread got when it waited: a profile has samples in the order of their times. */
+START_TEST(sample_after_stops)
+{
+	struct vg_recording *recording = &session.recordings[0];
+	struct vg_task *task = &session.tasks.live.items[0];
+	const struct vg_thread thread = { .id = VG_NONE, .tid = TID };
+	const uint64_t repeat_ns = 9 * SECOND_NS;
+	uint64_t unsampled_ns = UINT64_MAX;
+	const struct vg_weight_pair weights = { .own = { .wall_ns = 1000 } };
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+
+	session.live = task->in_profiles = 1;
+	recording->options.max_frames = 64;
+	vg_recorder_open(&recording->recorder, fd, 0, &session.modules);
+	session.modules.memory = &session.memory;
+	session.walker = (struct vg_walker){
+		.modules = &session.modules, .memory = &session.memory, .tasks = &session.tasks,
+		.priority = &session.tracer.priority, .max_frames = 64,
+	};
+	ck_assert_int_eq(vg_memory_open(&session.memory, getpid()), 0);
+	ck_assert_int_eq(vg_modules_refresh(&session.modules), 0);
+	session.modules_generation_reported = session.modules.generation;
+	ck_assert_int_eq(vg_walker_open(&session.walker), 0);
+	vg_account_begin(recording, task, thread, 0, 0, &unsampled_ns);
+	vg_account_repeat(recording, task, 1, repeat_ns, &weights);
+	task->timers.kernel_stops = 8;
+	task->timers.silent = true;
+	walked_sample_add(repeat_ns - 1000);
+	vg_timer_samples_fetch(&session);
+	ck_assert_uint_eq(recording->recorder.samples, 2);
+	ck_assert_uint_eq(recording->recorder.stacks_complete, 1);
+	ck_assert_uint_eq(task->accounts[0].pending.time_ns, repeat_ns);
+	ck_assert_uint_eq(task->timers.kernel_stops, 0);
+	ck_assert(!task->timers.silent);
+	vg_walker_close(&session.walker);
+	vg_modules_free(&session.modules);
+	vg_memory_free(&session.memory);
+	vg_recorder_free(&recording->recorder);
+	close(fd);
+}
+END_TEST
+#endif
+
 /* All pages of a ring are unmapped: those of the data, and the page before them. */
 START_TEST(unmapped_ring_has_no_page)
 {
@@ -310,12 +403,16 @@ Suite *ring_suite(void)
 	tcase_add_test(tests, mapping_is_read);
 	tcase_add_loop_test(tests, snapshot_of_a_part_of_the_copy, 0, sizeof copies / sizeof *copies);
 	tcase_add_test(tests, kernel_frames);
+	tcase_add_test(tests, counts_go_on_when_timers_are_closed);
 	tcase_add_test(tests, unmapped_ring_has_no_page);
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(of_session, session_setup, session_teardown);
 	tcase_add_loop_test(of_session, samples_before_a_recording, 0, sizeof samples / sizeof *samples);
 	tcase_add_test(of_session, impossible_times);
 	tcase_add_test(of_session, exit_has_session_time);
+#ifdef __x86_64__
+	tcase_add_test(of_session, sample_after_stops);
+#endif
 	suite_add_tcase(suite, of_session);
 	return suite;
 }

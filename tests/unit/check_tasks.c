@@ -303,6 +303,35 @@ START_TEST(thread_over_the_limit_gets_a_place)
 }
 END_TEST
 
+/* Whether one of the chosen threads has run since the round before.  A thread that is alone on its CPU stays in one
+ * timeslice. */
+START_TEST(chosen_thread_has_run)
+{
+	static const struct { const char *schedstat; bool ran; } rounds[] = {
+		{ "1000 0 5", true }, { "1000 0 5", false }, { "2000 0 5", true }, { "2000 0 6", true },
+		{ "2000 9 6", false },
+	};
+	char path[] = "/dev/shm/tasks-XXXXXX";
+	struct vg_activity activity = { 0 };
+	struct vg_tasks tasks = { .only = { 100 }, .only_count = 1 };
+	struct vg_target target = { 0 };
+	int fd, file;
+
+	fd = directory_make(&tasks, path);
+	ck_assert_int_eq(vg_array_push(&tasks.live, (&(struct vg_task){ .tid = 100, .files = { -1, -1 } })), 0);
+	file = openat(fd, "100/schedstat", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	for (uint64_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+		ck_assert_int_eq(pwrite(file, rounds[i].schedstat, 8, 0), 8);
+		ck_assert_int_eq(vg_activity_begin(&activity, &target, &tasks, i + 1), rounds[i].ran);
+	}
+	close(file);
+	unlinkat(fd, "100/schedstat", 0);
+	unlinkat(fd, "100", AT_REMOVEDIR);
+	rmdir(path);
+	vg_tasks_close(&tasks);
+}
+END_TEST
+
 /* Waits until the file descriptor is closed. */
 static void *wait_for_end(void *fd)
 {
@@ -376,6 +405,7 @@ Suite *tasks_suite(void)
 	tcase_add_test(tests, link_count_hides_a_new_thread);
 	tcase_add_test(tests, thread_behind_the_end_of_the_list);
 	tcase_add_test(tests, thread_over_the_limit_gets_a_place);
+	tcase_add_test(tests, chosen_thread_has_run);
 	tcase_add_test(tests, chosen_threads_are_found_alone);
 	suite_add_tcase(suite, tests);
 	return suite;

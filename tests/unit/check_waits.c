@@ -3,10 +3,15 @@
  * again or return EINTR. */
 #include "tests/unit/suites.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -88,6 +93,47 @@ START_TEST(calls_of_sockets)
 END_TEST
 #endif
 
+/* Texts of /proc/PID/task/TID/syscall.  A thread that waits in no system call has no arguments there, for example in a
+ * page fault.  What does not have the numbers counts as running. */
+static const struct { const char *text; struct vg_wait wait; } texts[] = {
+	{ "running\n", { .running = true } }, { "", { .running = true } }, { "-1 0x0 0x401000\n", { .running = true } },
+	{ "35\n", { .running = true } },
+	{ "-1 0x7ffd0010 0x401000\n", { .call = -1, .sp = 0x7ffd0010, .pc = 0x401000 } },
+	{ "35 0x1 0x2 0x3 0x4 0x5 0xffffffff 0x7ffd0020 0x401010\n",
+	  { .call = 35, .arguments = { 1, 2, 3, 4, 5, UINT32_MAX }, .sp = 0x7ffd0020, .pc = 0x401010 } },
+};
+
+START_TEST(texts_of_the_kernel)
+{
+	char path[] = "/dev/shm/waits-XXXXXX";
+	struct vg_task task = { .tid = 7, .files = { -1, -1 } };
+	struct vg_tasks tasks = { 0 };
+	struct vg_wait wait;
+	int directory, fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	tasks.directory = opendir(path);
+	directory = vg_tasks_directory(&tasks);
+	ck_assert_int_eq(mkdirat(directory, "7", 0700), 0);
+	fd = openat(directory, "7/syscall", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_eq(write(fd, texts[_i].text, strlen(texts[_i].text)), (ssize_t)strlen(texts[_i].text));
+	close(fd);
+	memset(&wait, 0, sizeof wait);
+	vg_wait_read(&wait, &tasks, &task);
+	ck_assert_int_eq(wait.running, texts[_i].wait.running);
+	if (!wait.running) {
+		ck_assert_int_eq(wait.call, texts[_i].wait.call);
+		ck_assert_uint_eq(wait.sp, texts[_i].wait.sp);
+		ck_assert_uint_eq(wait.pc, texts[_i].wait.pc);
+		ck_assert_mem_eq(wait.arguments, texts[_i].wait.arguments, sizeof wait.arguments);
+	}
+	unlinkat(directory, "7/syscall", 0);
+	unlinkat(directory, "7", AT_REMOVEDIR);
+	rmdir(path);
+	vg_tasks_close(&tasks);
+}
+END_TEST
+
 Suite *waits_suite(void)
 {
 	Suite *suite = suite_create("waits");
@@ -98,6 +144,7 @@ Suite *waits_suite(void)
 	tcase_add_loop_test(tests, calls_without_a_timeout, 0, sizeof others / sizeof *others);
 	tcase_add_loop_test(tests, calls_of_sockets, 0, sizeof socket_calls / sizeof *socket_calls);
 #endif
+	tcase_add_loop_test(tests, texts_of_the_kernel, 0, sizeof texts / sizeof *texts);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

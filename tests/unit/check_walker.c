@@ -45,6 +45,14 @@ __asm__(".text\n"
 	"asm_calling: .cfi_startproc\n .cfi_def_cfa_offset 24\n call asm_bottom\nasm_return: nop\n .cfi_endproc\n");
 extern const char asm_bottom[], asm_return[];
 
+/* `asm_signal` has rows as the code that a signal handler returns to: the two words at the stack pointer are the
+ * caller's stack pointer and its address. */
+__asm__("asm_signal: .cfi_startproc\n .cfi_signal_frame\n"
+	".cfi_escape 0x0f, 3, 0x77, 0, 0x06\n" /* CFA: the word at rsp */
+	".cfi_escape 0x10, 16, 2, 0x77, 8\n" /* rip: saved at rsp + 8 */
+	"nop\n nop\n .cfi_endproc\n");
+extern const char asm_signal[];
+
 static const uint64_t stack[] = { (uint64_t)asm_return, 0, 0, (uint64_t)asm_bottom + 1 };
 
 /* Begins a sample of a thread at pc with that stack. */
@@ -110,6 +118,27 @@ START_TEST(stack_where_a_file_was_mapped)
 }
 END_TEST
 
+/* A signal handler runs on a stack of its own.  Each sample is copied again, once, to get the stack that the signal
+ * interrupted. */
+START_TEST(second_stack_of_a_handler)
+{
+	const uint64_t handler_stack[] = { 4 * STACK_AT, (uint64_t)asm_bottom };
+	struct vg_task task = { .tid = getpid(), .copy.bytes = CODE_BYTES };
+
+	for (int i = 0; i < 3; i++) {
+		sample_begin((uint64_t)asm_signal + 1);
+		memcpy(walker.snapshot.stack, handler_stack, sizeof handler_stack);
+		walker.snapshot.stack_bytes = sizeof handler_stack;
+		walker.snapshot.stack_end_copied = true;
+		ck_assert_int_eq(vg_walker_walk(&walker, &task), -EAGAIN);
+		ck_assert_uint_eq(task.copy.other_sp, 4 * STACK_AT);
+		ck_assert_int_eq(vg_walker_walk(&walker, &task), 0);
+		ck_assert_str_eq(vg_walk_end_name(walker.walk.end), "complete");
+		ck_assert_uint_eq(walker.walk.count, 2);
+	}
+}
+END_TEST
+
 /* A process chooses how much there is to read. The walk says that it stopped for that reason. */
 START_TEST(walk_that_reads_too_much)
 {
@@ -132,6 +161,7 @@ Suite *walker_suite(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, walk_after_the_maps_were_read_again);
 	tcase_add_test(tests, stack_where_a_file_was_mapped);
+	tcase_add_test(tests, second_stack_of_a_handler);
 	tcase_add_test(tests, walk_that_reads_too_much);
 	suite_add_tcase(suite, tests);
 #endif

@@ -470,6 +470,22 @@ START_TEST(slower_recording_gets_fewer_timer_samples)
 }
 END_TEST
 
+/* A stop takes the CPU time up to then.  What timers had measured before it makes no later timer sample due. */
+START_TEST(stop_takes_what_timers_measured)
+{
+	struct vg_weights weights;
+
+	begin(&weights, 0, 1);
+	vg_weights_sample(&weights, CLOCKS(1000, 1000, 0), VG_THREAD_RUNNING);
+	ck_assert(!vg_weights_timer_expired(&weights, 1000, 3000));
+	ck_assert(!vg_weights_timer_expired(&weights, 1000, 3000));
+	expect_pair(vg_weights_sample(&weights, CLOCKS(3000, 3000, 0), VG_THREAD_RUNNING), 1000, 1000, 1000, 1000);
+	ck_assert(!vg_weights_timer_expired(&weights, 1000, 3000));
+	ck_assert(!vg_weights_timer_expired(&weights, 1000, 3000));
+	ck_assert(vg_weights_timer_expired(&weights, 1000, 3000));
+}
+END_TEST
+
 /* A timer sample stands for at most four of its periods, even if timers missed more. */
 START_TEST(missed_time_is_added_in_parts)
 {
@@ -574,6 +590,7 @@ Suite *weights_suite(void)
 	tcase_add_test(tests, threads_begin_once);
 	tcase_add_test(tests, first_running_sample_has_a_period);
 	tcase_add_test(tests, slower_recording_gets_fewer_timer_samples);
+	tcase_add_test(tests, stop_takes_what_timers_measured);
 	tcase_add_test(tests, exact_timers_miss_nothing);
 	tcase_add_test(tests, user_only_timers_leave_time_to_stops);
 	tcase_add_test(tests, missed_time_is_added_in_parts);

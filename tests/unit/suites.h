@@ -22,6 +22,7 @@
 
 /* One suite per file: check_NAME.c defines NAME_suite(). The runner knows the suites of this list. */
 #define VG_SUITES(each) \
+	each(account) \
 	each(arguments) \
 	each(symbolization) \
 	each(breakpad) \
@@ -69,6 +70,8 @@
 	each(ring) \
 	each(screen) \
 	each(sections) \
+	each(session) \
+	each(stack) \
 	each(instruction) \
 	each(intervals) \
 	each(firefox) \

@@ -138,6 +138,16 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 	recording->open = false;
 }
 
+void vg_recording_thread_cpu(struct vg_recording *recording, uint64_t cpu_ns)
+{
+	if (recording->options.thread == 0)
+		return;
+	/* The total decreases if another thread calls execve(2) and takes the first thread's id. */
+	if (recording->thread_cpu_begin_ns == 0 || cpu_ns < recording->thread_cpu_begin_ns)
+		recording->thread_cpu_begin_ns = cpu_ns;
+	recording->thread_cpu_ns = cpu_ns - recording->thread_cpu_begin_ns;
+}
+
 /* ---- when a recording is due ---- */
 
 bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *ticks, uint64_t skipped)

@@ -18,6 +18,10 @@ int vg_recording_header_write(struct vg_recording *recording);
 /* Frees the recording and its place.  Does nothing if it is not open. */
 void vg_recording_close(struct vg_session *session, struct vg_recording *recording);
 
+/* Notes the total of a thread's CPU time, for vg_recording_cpu_used_ns().  Does nothing in a recording of all
+ * threads. */
+void vg_recording_thread_cpu(struct vg_recording *recording, uint64_t cpu_ns);
+
 /* Returns whether this recording takes the session's latest tick.  A recording takes the first tick at or after its own
  * due time.  `skipped`: how many of the session's sampling periods passed without a tick since the session's previous
  * tick. */

@@ -31,17 +31,6 @@ static struct vg_clocks clocks_of(const struct vg_task *task, uint64_t time_ns)
 	};
 }
 
-/* Notes the CPU time of a recording's only thread, for vg_recording_cpu_used_ns(). */
-static void thread_cpu_note(struct vg_recording *recording, uint64_t cpu_ns)
-{
-	if (recording->options.thread == 0)
-		return;
-	/* The total decreases if another thread calls execve(2) and takes the first thread's id. */
-	if (recording->thread_cpu_begin_ns == 0 || cpu_ns < recording->thread_cpu_begin_ns)
-		recording->thread_cpu_begin_ns = cpu_ns;
-	recording->thread_cpu_ns = cpu_ns - recording->thread_cpu_begin_ns;
-}
-
 static vg_recording_set cpu_only_in(const struct vg_recording *recordings, vg_recording_set set)
 {
 	vg_recording_set cpu_only = 0;
@@ -257,7 +246,7 @@ static void thread_sample(struct vg_session *session, struct vg_task *task)
 	clocks = clocks_of(task, vg_session_now_ns(session));
 	VG_EACH_RECORDING(i, due) {
 		vg_weights_observe(&task->accounts[i].weights, &clocks);
-		thread_cpu_note(&session->recordings[i], task->activity.cpu_ns);
+		vg_recording_thread_cpu(&session->recordings[i], task->activity.cpu_ns);
 	}
 	covered = vg_timer_samples_decide(session, task, due, clocks.time_ns);
 	token_address = vg_events_token_address(&session->events, task);
