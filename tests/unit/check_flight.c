@@ -740,6 +740,53 @@ START_TEST(stall_during_a_requested_dump)
 }
 END_TEST
 
+/* A requested dump ends the dump of a stall, of which most is still to be written.  It says that the heartbeat is late,
+ * as does the dump of a stall that the end of the recording ends. */
+START_TEST(stall_that_another_dump_ends)
+{
+	static struct vg_session session;
+	struct vg_task task = { .tid = 77, .files = { -1, -1 }, .in_profiles = 1 };
+	struct vg_recording *recording = &session.recordings[0];
+	struct vg_flight *flight = &recording->flight;
+	_Atomic uint32_t written = 0;
+	struct fixture fixture, other;
+
+	recording->open = true;
+	recording->begin_ns = session.begin_ns = vg_now_ns() - SECOND;
+	recording->perf_map.directory = -1;
+	vg_recorder_open(&recording->recorder, -1, 1, NULL);
+	vg_flight_open(flight, &recording->recorder, &header, 1000 * (uint64_t)SECOND,
+		       VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	task.accounts[0].id = vg_writer_thread_id(&recording->recorder.writer);
+	vg_writer_thread(&recording->recorder.writer, &(struct vg_thread){ .id = 0, .tid = 77 }, "main");
+	for (uint64_t i = 0; flight->chunks_bytes < 1 << 20; i++)
+		ck_assert_int_eq(vg_writer_label(&recording->recorder.writer, (uint32_t)i, "label of a chunk", 16), 0);
+	ck_assert_int_eq(vg_array_push(&session.tasks.live, &task), 0);
+	ck_assert_int_eq(vg_flight_dump_begin(flight, VG_DUMP_STALL, fd_open(&fixture), SECOND), 0);
+	flight->stalls_written = &written;
+	flight->stall_ns = SECOND / 2;
+	flight->late_ns = 1000;
+	recording->ended = "so that nothing is fetched";
+	recording->ended_ns = SECOND;
+	flight->done = done_note;
+	if (_i == 0)
+		ck_assert_int_eq(vg_dumps_request(&session, recording, dup(fd_open(&other)), "requested", done_note, -1),
+				 0);
+	else
+		ck_assert_int_eq(vg_flight_dump_final(flight, fd_open(&other), "over", SECOND), 0);
+	fixture_read_dump(&fixture);
+	ck_assert_uint_eq(written, 1);
+	ck_assert_uint_eq(fixture.profile.events.count, 1);
+	ck_assert_str_eq(vg_profile_text(&fixture.profile, fixture.profile.events.items[0].label),
+			 "the heartbeat is late");
+	fixture_close(&fixture);
+	vg_flight_close(flight);
+	fixture_close(&other);
+	vg_array_free(&session.tasks.live);
+	vg_recorder_free(&recording->recorder);
+}
+END_TEST
+
 Suite *flight_suite(void)
 {
 	Suite *suite = suite_create("flight");
@@ -758,6 +805,7 @@ Suite *flight_suite(void)
 	tcase_add_test(recorder, close_ends_a_requested_dump);
 	tcase_add_loop_test(recorder, requested_dump_ends, 0, 2);
 	tcase_add_test(recorder, stall_during_a_requested_dump);
+	tcase_add_loop_test(recorder, stall_that_another_dump_ends, 0, 2);
 	tcase_add_test(recorder, dump_to_a_full_disk);
 	tcase_add_test(recorder, memory_is_bounded);
 	tcase_add_test(recorder, many_definitions_make_no_segment_due);

@@ -320,18 +320,11 @@ bool vg_flight_dump_behind(const struct vg_flight *flight)
 	return flight->dump.next != NULL;
 }
 
-bool vg_flight_dump_run(struct vg_flight *flight, size_t count)
-{
-	for (; count > 0 && flight->dump.next != NULL; count--)
-		chunk_dump(flight, flight->dump.next);
-	return vg_flight_dump_behind(flight);
-}
-
 void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *what, uint64_t time_ns, uint64_t value)
 {
 	struct vg_writer *writer = &flight->dump.writer;
 
-	if (flight->purpose == VG_DUMP_NONE)
+	if (flight->purpose == VG_DUMP_NONE || thread == VG_NONE)
 		return;
 	writer->last_us = time_ns / 1000;
 	vg_writer_label(writer, NOTE_KIND, "watchdog", strlen("watchdog"));
@@ -342,6 +335,20 @@ void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *
 	});
 	vg_writer_flush(writer);
 	flight->dump.events++;
+}
+
+bool vg_flight_dump_run(struct vg_flight *flight, size_t count)
+{
+	for (; count > 0 && flight->dump.next != NULL; count--)
+		chunk_dump(flight, flight->dump.next);
+	if (vg_flight_dump_behind(flight))
+		return true;
+	/* The dump has all events before the stall now. */
+	if (flight->late_ns != 0)
+		vg_flight_dump_note(flight, flight->stall_thread, "the heartbeat is late", flight->stall_ns,
+				    flight->late_ns);
+	flight->late_ns = 0;
+	return false;
 }
 
 /* Writes the names that the process's perf map has now for JIT code in the dump's samples. */

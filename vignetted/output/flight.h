@@ -131,6 +131,7 @@ struct vg_flight {
 	enum vg_dump_purpose purpose; /* of the dump in progress */
 	int fd;                      /* of the dump in progress; owned if it was requested */
 	uint64_t stall_ns;           /* the recording's time when the stall was found */
+	uint32_t stall_thread;       /* the thread that sends the heartbeat, or another one, or VG_NONE */
 	uint64_t late_ns;            /* age of the heartbeat at stall_ns; 0: the instant that reports this age is
 					already in the dump */
 	vg_dump_done *done;          /* is called at the end of a requested dump */
@@ -178,7 +179,7 @@ bool vg_flight_dump_run(struct vg_flight *flight, size_t count);
 bool vg_flight_dump_behind(const struct vg_flight *flight);
 
 /* Adds an instant of the kind "watchdog" with the label `what` to the dump, at time_ns.  `thread` is an id that
- * recorder.writer has.  Does nothing without a dump. */
+ * recorder.writer has.  Does nothing without a dump, or if it is VG_NONE. */
 void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *what, uint64_t time_ns, uint64_t value);
 
 /* Writes the rest and the end of the dump, which must have been stopped, and reports its end to the peer.  `reason` is

@@ -91,6 +91,21 @@ bool vg_dumps_peer_waits(const struct vg_session *session, int peer)
 
 /* ---- the watchdog ---- */
 
+/* The id in the recording of the thread that sends the heartbeat, or of another thread if that one does not live.
+ * VG_NONE: there is none. */
+static uint32_t heartbeat_thread(const struct vg_session *session, const struct vg_recording *recording)
+{
+	pid_t tid = atomic_load(&session->events.shared->heartbeat_tid);
+	const struct vg_account *of = NULL;
+
+	VG_EACH_TASK(task, &session->tasks) {
+		if ((task->in_profiles & 1u << recording->index) != 0 &&
+		    (of == NULL || task->accounts[recording->index].tid == tid))
+			of = &task->accounts[recording->index];
+	}
+	return of != NULL ? of->id : VG_NONE;
+}
+
 static void stall_begin(struct vg_session *session, struct vg_recording *recording)
 {
 	struct vg_flight *flight = &recording->flight;
@@ -101,34 +116,8 @@ static void stall_begin(struct vg_session *session, struct vg_recording *recordi
 	vg_session_sample(session, recording);
 	vg_flight_dump_begin(flight, VG_DUMP_STALL, fd, fetch_until_now(session, recording));
 	flight->stall_ns = vg_recording_now_ns(recording);
+	flight->stall_thread = heartbeat_thread(session, recording);
 	flight->late_ns = vg_now_ns() - flight->watchdog.heartbeat_ns;
-}
-
-/* Adds an instant of the thread that sends the heartbeat to the dump.  If that thread does not live, the instant is one
- * of another thread. */
-static void instant_write(struct vg_session *session, struct vg_recording *recording, const char *what,
-			  uint64_t time_ns, uint64_t late_ns)
-{
-	pid_t tid = atomic_load(&session->events.shared->heartbeat_tid);
-	const struct vg_account *of = NULL;
-
-	VG_EACH_TASK(task, &session->tasks) {
-		if ((task->in_profiles & 1u << recording->index) != 0 &&
-		    (of == NULL || task->accounts[recording->index].tid == tid))
-			of = &task->accounts[recording->index];
-	}
-	if (of != NULL)
-		vg_flight_dump_note(&recording->flight, of->id, what, time_ns, late_ns);
-}
-
-/* Call this function when the dump has all earlier events of the thread that sends the heartbeat. */
-static void late_note_write(struct vg_session *session, struct vg_recording *recording)
-{
-	struct vg_flight *flight = &recording->flight;
-
-	if (flight->late_ns != 0)
-		instant_write(session, recording, "the heartbeat is late", flight->stall_ns, flight->late_ns);
-	flight->late_ns = 0;
 }
 
 static void stall_end(struct vg_session *session, struct vg_recording *recording,
@@ -140,8 +129,7 @@ static void stall_end(struct vg_session *session, struct vg_recording *recording
 		return;
 	vg_flight_dump_stop(flight, fetch_until_now(session, recording));
 	vg_flight_dump_run(flight, SIZE_MAX);
-	late_note_write(session, recording);
-	instant_write(session, recording, reason, flight->dump.end_ns, late_ns);
+	vg_flight_dump_note(flight, heartbeat_thread(session, recording), reason, flight->dump.end_ns, late_ns);
 	dump_finish(session, recording, reason);
 }
 
@@ -180,8 +168,6 @@ static void recording_turn(struct vg_session *session, struct vg_recording *reco
 		if (!vg_flight_dump_run(flight, SLICE_CHUNKS) && flight->purpose == VG_DUMP_REQUESTED)
 			dump_finish(session, recording, flight->reason);
 	}
-	if (flight->purpose == VG_DUMP_STALL && !vg_flight_dump_behind(flight))
-		late_note_write(session, recording);
 	if (recording->ended == NULL && vg_flight_segment_due(flight, vg_recording_now_ns(recording)))
 		segment_begin(session, recording);
 	if (flight->purpose != VG_DUMP_REQUESTED && flight->watchdog.limit_ns != 0 &&
