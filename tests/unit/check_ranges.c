@@ -76,6 +76,23 @@ START_TEST(range_stays_reused)
 }
 END_TEST
 
+/* The kernel recorded that another module was there before the reading.  JIT code is never reused: frames in it name no
+ * module.  Nor is a module where memory without a file was. */
+START_TEST(record_before_a_read_marks_reused)
+{
+	static const struct { uint32_t recorded, read; bool reused; } cases[] = {
+		{ 7, 8, true }, { 7, 7, false }, { 7, VG_NONE, false }, { VG_NONE, 8, false },
+	};
+
+	vg_ranges_begin(&ranges);
+	vg_ranges_end(&ranges, 0);
+	read_one(PAGE, 3 * PAGE, cases[_i].read, 125);
+	vg_ranges_map(&ranges, PAGE, 3 * PAGE, cases[_i].recorded, 60);
+	ck_assert_int_eq(vg_ranges_now(&ranges, PAGE)->reused, cases[_i].reused);
+	ck_assert_int_eq(vg_ranges_now(&ranges, PAGE)->module, cases[_i].read);
+}
+END_TEST
+
 START_TEST(records_after_a_read)
 {
 	read_one(PAGE, 3 * PAGE, 7, 0);
@@ -343,6 +360,7 @@ Suite *ranges_suite(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, reads_without_records);
 	tcase_add_test(tests, range_stays_reused);
+	tcase_add_loop_test(tests, record_before_a_read_marks_reused, 0, 4);
 	tcase_add_test(tests, records_after_a_read);
 	tcase_add_test(tests, record_of_what_was_read);
 	tcase_add_test(tests, larger_mapping_of_the_same_module);

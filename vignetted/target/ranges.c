@@ -195,10 +195,12 @@ static void map_keep(struct vg_ranges *ranges, struct map_record *record, struct
 	struct vg_code_range part = part_of(mapped, known.start, known.end);
 
 	map_fill(ranges, record, known.start);
-	if (known.module != mapped->module)
+	if (known.module != mapped->module) {
 		past_add(ranges, &part, known.since_ns);
-	else if (known.module != VG_NONE && known.since_ns > mapped->since_ns)
+		known.reused |= known.module != VG_NONE && part.module != VG_NONE;
+	} else if (known.module != VG_NONE && known.since_ns > mapped->since_ns) {
 		known.since_ns = mapped->since_ns;
+	}
 	record->rc |= piece_add(ranges, known);
 	record->from = known.end;
 }
