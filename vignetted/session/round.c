@@ -414,8 +414,11 @@ static void new_threads_round(struct vg_session *session)
 	scan_result_apply(session, vg_threads_scan(session));
 	count = (size_t)(session->tasks.found - found);
 	for (size_t i = session->tasks.live.count - count; i < session->tasks.live.count && session->live != 0; i++) {
+		uint64_t stops = session->pauses.stops;
+
 		thread_sample(session, &session->tasks.live.items[i]);
-		counters_write(session, &session->tasks.live.items[i], 0);
+		counters_write(session, &session->tasks.live.items[i], session->pauses.stops - stops);
+		vg_recordings_segments_check(session);
 	}
 }
 
