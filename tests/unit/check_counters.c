@@ -4,7 +4,6 @@
  * What a thread counted between two readings is shared among its samples between them. The helper may get no CPU for a
  * second, so the tests make it take readings where they need them: see separate(). */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdbool.h>

@@ -56,10 +56,10 @@ int vg_counters_error(struct vg_err *err, uint16_t code, int rc);
 int vg_counters_paranoid_level(void);
 
 /*
- * The perf counters of one recording, for all its threads.  After each sample of a thread, the
- * thread's perf counters are read, and their growth since the previous reading is written to the profile.  After a
- * repeat of the latest sample, the perf counters are not read, because the thread has not run since that sample.  A
- * recording without perf counters costs nothing.
+ * The perf counters of one recording, for all its threads.  After each sample of a thread, the thread's perf counters
+ * are read, and their growth since the previous reading is written to the profile.  After a repeat of the latest
+ * sample, the perf counters are not read, because the thread has not run since that sample.  A recording without perf
+ * counters costs nothing.
  *
  *     vg_counter_set_open(&set, codes);
  *     vg_counter_set_begin(&set, tasks, others_open);

@@ -96,6 +96,7 @@ typedef void vg_dump_done(int peer, const struct vg_dump *dump, int rc);
  *             ...                              recorder and recorder.writer get definitions again
  *             vg_flight_definitions_end(&flight);
  *     }
+ *     flight.done = ..., flight.peer = ..., flight.reason = ...;   for a requested dump
  *     vg_flight_dump_begin(&flight, VG_DUMP_REQUESTED, fd, now_ns);
  *     while (vg_flight_dump_run(&flight, 10)) ...
  *     rc = vg_flight_dump_end(&flight, "reason");
@@ -172,7 +173,8 @@ int vg_flight_dump_begin(struct vg_flight *flight, enum vg_dump_purpose purpose,
 /* Stops a dump that continues.  Does nothing if it was stopped. */
 void vg_flight_dump_stop(struct vg_flight *flight, uint64_t now_ns);
 
-/* Writes up to `count` chunks.  Returns vg_flight_dump_behind(). */
+/* Writes up to `count` chunks.  When none is left, adds the instant that reports a stall (late_ns), once.  Returns
+ * vg_flight_dump_behind(). */
 bool vg_flight_dump_run(struct vg_flight *flight, size_t count);
 
 /* Whether there are chunks that can be written now. */

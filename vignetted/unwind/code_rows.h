@@ -59,7 +59,7 @@ bool vg_code_rows_replaces_stack(struct vg_code_reader *reader, uint64_t address
  * function that makes a call: most compilers align the stack at calls. */
 bool vg_code_rows_is_aligned(uint64_t cfa);
 
-enum { VG_CODE_PERIOD_NS = 250 * 1000 * 1000, VG_CODE_AROUND_BYTES = 16 };
+enum { VG_CODE_PERIOD_NS = 250 * 1000 * 1000, VG_CODE_AROUND_BYTES = 16, VG_CODE_SETS_LOG = 11 };
 
 struct vg_code_row_set {
 	uint64_t address;            /* 0: empty */
@@ -83,7 +83,6 @@ struct vg_code_row_set {
  * changed.
  *
  * An all-zero cache is empty. */
-enum { VG_CODE_SETS_LOG = 11 };
 struct vg_code_row_cache {
 	struct vg_code_row_set sets[2 << VG_CODE_SETS_LOG]; /* two places for each hash value: the latest result, and
 					the one before */

@@ -16,7 +16,8 @@ void vg_fallback_free(struct vg_fallback *fallback);
 
 /* Sets *goes_on if libunwind does not know the caller of the walk's last frame, or takes that frame for the root frame.
  * libunwind returns the same value for a root frame, for a return address of 0 and for an unknown frame pointer.  So
- * vg_unwind() finds out which case it is: it goes on from *state, which is that frame, with rows. */
+ * vg_unwind() finds out which case it is.  It takes the last frame off the walk, and goes on with rows from *state,
+ * which is the state at that frame.  If *goes_on is false, *state has no meaning. */
 int vg_fallback_unwind(struct vg_fallback *fallback, const struct vg_snapshot *snapshot, uint32_t max_frames,
 		       struct vg_walk *walk, struct vg_frame_state *state, bool *goes_on);
 

@@ -106,6 +106,7 @@ int vg_regs_by_dwarf_number(const struct vg_regs *regs, int number, uint64_t *va
 	memcpy(value, (const char *)&regs->raw + places[number], sizeof *value);
 	return 0;
 }
+#undef AT
 
 bool vg_regs_in_syscall(const struct vg_regs *regs)
 {
