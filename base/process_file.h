@@ -22,6 +22,18 @@
  *	if (vg_process_file_is_safe(link, pid)) ...
  */
 
+/* Whether the file of this O_PATH descriptor can be used; see above. */
+bool vg_process_file_is_safe(int file, pid_t pid);
+
+/*
+ * Follows an absolute path below the root directory of the process `root`, name by name.  Returns an O_PATH descriptor
+ * of a file that is safe if it is a file of the process `pid`, or -1.  The kernel's paths, for example in
+ * /proc/PID/maps, have no symbolic links.  So if a name is a link now, it was made later, and an absolute link would
+ * lead to a file below our own root directory: a link is not followed, and a descriptor of the last name may be one of
+ * a link.
+ */
+int vg_process_path_find(pid_t root, pid_t pid, const char *path);
+
 /* Sets the text to what is behind the key ("Uid:") in /proc/PID/status, or to "".  VG_PROCESS_SELF: of this process,
  * even if /proc is that of another pid namespace. */
 enum { VG_PROCESS_FIELD_BYTES = 256, VG_PROCESS_SELF = -1 };
@@ -35,17 +47,5 @@ long vg_process_user(pid_t pid);
 
 /* Whether that is this process's effective user id. */
 bool vg_process_is_own(pid_t pid);
-
-/* Whether the file of this O_PATH descriptor can be used; see above. */
-bool vg_process_file_is_safe(int file, pid_t pid);
-
-/*
- * Follows an absolute path below the root directory of the process `root`, name by name.  Returns an O_PATH descriptor
- * of a file that is safe if it is a file of the process `pid`, or -1.  The kernel's paths, for example in
- * /proc/PID/maps, have no symbolic links.  So if a name is a link now, it was made later, and an absolute link would
- * lead to a file below our own root directory: a link is not followed, and a descriptor of the last name may be one of
- * a link.
- */
-int vg_process_path_find(pid_t root, pid_t pid, const char *path);
 
 #endif

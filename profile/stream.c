@@ -21,15 +21,16 @@ int vg_stream_open(struct vg_stream *stream, struct vg_profile *profile)
 /* Reads the complete chunks, and removes them from `bytes`. */
 static int chunks_add(struct vg_stream *stream)
 {
-	struct vg_chunks chunks = { .bytes = stream->bytes.items, .length = stream->bytes.count,
-				    .next_sequence = stream->next_sequence };
+	struct vg_chunks chunks = { .bytes = stream->bytes.items, .next_sequence = stream->next_sequence };
 	struct vg_damage damage;
 	struct vg_chunk chunk;
 	size_t length;
 	int rc;
 
-	while ((rc = vg_chunk_length(chunks.bytes + chunks.at, chunks.length - chunks.at, &length)) > 0 &&
-	       length <= chunks.length - chunks.at) {
+	while ((rc = vg_chunk_length(chunks.bytes + chunks.at, stream->bytes.count - chunks.at, &length)) > 0 &&
+	       length <= stream->bytes.count - chunks.at) {
+		/* If the chunk is damaged, no search for the next one is wanted. */
+		chunks.length = chunks.at + length;
 		if (vg_chunk_next(&chunks, &chunk, &damage) != VG_CHUNK_GOOD)
 			return -EBADMSG;
 		stream->reader->bytes = chunks.bytes + chunk.offset;

@@ -23,8 +23,8 @@ struct vg_loop_sockets {
 	void *context;
 };
 
-/* Takes ticks until the process ends, a signal arrives, on_turn() returns false, or the recordings have ended.  Returns
- * the number of the signal that ended the loop, or 0. */
+/* Takes ticks until the process ends, a signal arrives, on_turn() returns false, or, with until_recordings_end, all
+ * recordings have ended.  Returns the number of the signal that ended the loop, or 0. */
 int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets);
 
 /* Waits until a descriptor is ready, or until a tick or other work of the session is due.  Sets revents in `ready`.

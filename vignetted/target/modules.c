@@ -56,26 +56,21 @@ struct mapping {
 /* The ELF header, and the program headers, which linkers write behind it. */
 enum { HEADERS_MAX_BYTES = 4096 };
 
-/* Returns fd if its file begins with the headers that the process has at the address.  These contain the sizes of all
- * segments, which differ between builds.  Otherwise closes fd, unless it is -1, and returns -1. */
-static int headers_compare(int fd, uint64_t address, const struct vg_memory *memory)
+/* Whether the file begins with the headers that the process has at the address.  These contain the sizes of all
+ * segments, which differ between builds. */
+static bool headers_match(int fd, uint64_t address, const struct vg_memory *memory)
 {
 	unsigned char ours[HEADERS_MAX_BYTES], theirs[HEADERS_MAX_BYTES];
 	Elf64_Ehdr header;
 	uint64_t bytes;
 
-	if (fd < 0)
-		return -1;
-	if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header) {
-		bytes = header.e_phoff + (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
-		if (header.e_phoff >= sizeof ours || bytes > sizeof ours || bytes < sizeof header)
-			bytes = sizeof header;
-		if (pread(fd, ours, bytes, 0) == (ssize_t)bytes &&
-		    vg_memory_read(memory, address, theirs, bytes) == 0 && memcmp(ours, theirs, bytes) == 0)
-			return fd;
-	}
-	close(fd);
-	return -1;
+	if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+		return false;
+	bytes = header.e_phoff + (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
+	if (header.e_phoff >= sizeof ours || bytes > sizeof ours || bytes < sizeof header)
+		bytes = sizeof header;
+	return pread(fd, ours, bytes, 0) == (ssize_t)bytes && vg_memory_read(memory, address, theirs, bytes) == 0 &&
+	       memcmp(ours, theirs, bytes) == 0;
 }
 
 static int library_open(const struct mapping *head, pid_t pid)
@@ -102,9 +97,17 @@ static int library_open(const struct mapping *head, pid_t pid)
  */
 static int module_file_open(const struct mapping *head, const struct vg_memory *memory)
 {
-	int fd = headers_compare(vg_target_executable_open(memory->pid), head->start, memory);
+	int fd = vg_target_executable_open(memory->pid);
 
-	return fd >= 0 ? fd : headers_compare(library_open(head, memory->pid), head->start, memory);
+	if (fd >= 0 && headers_match(fd, head->start, memory))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	fd = library_open(head, memory->pid);
+	if (fd < 0 || headers_match(fd, head->start, memory))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /* ---- the maps ---- */
