@@ -83,7 +83,11 @@ async function checks() {
 		for (const [query, choice] of [["", {}], ["weight=cpu", { weight: "cpu" }], ["track=1", { track: 1 }],
 			["interval=frame", { interval: "frame" }],
 			["interval=inner&weight=cpu&process=0", { interval: "inner", weight: "cpu" }]]) {
-			await page.value(`location.hash = "table=1&${query}"`);
+			// The page learns of its new address later, by an event.
+			await page.value(`new Promise((done) => {
+				addEventListener("hashchange", () => done(), { once: true });
+				location.hash = "table=1&${query}";
+			})`);
 			await page.frame();
 			const sums = sumsMake(data, choice);
 			tableIs(await rows(page), sums);
