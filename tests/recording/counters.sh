@@ -145,7 +145,7 @@ fi
 # ---- remote recordings, which begin after the helper was confined ----
 mkfifo in
 : >out
-timeout 400 "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- &
+timeout $life_s "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- &
 exec 7>in
 await 120 "the program listens" grep -qx "listen ok" out
 host=$(basename run/*.sock .sock)

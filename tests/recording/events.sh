@@ -20,7 +20,7 @@ preload=
 LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 python3 -c 'import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); assert l.vgctl_intern(b"a") == 1' \
 	"$BUILDDIR/libvgctl/.libs/libvgctl.so" || fail "dlopen"
 for test in "storm $count" "overwrite $count" "killed $kills" "hostile $seconds" "within 100000"; do
-	timeout 600 "$BUILDDIR/tests/recording/events" $test "$dir/events.vgp" ||
+	timeout $life_s "$BUILDDIR/tests/recording/events" $test "$dir/events.vgp" ||
 		fail "events $test failed"
 	rm -f "$dir"/*
 done

@@ -98,7 +98,7 @@ check vgctl_begin begin.trace
 helper_of listen
 mkfifo in
 : >out
-VIGNETTED=$dir/helper.listen timeout 300 "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- & pid=$!
+VIGNETTED=$dir/helper.listen timeout $life_s "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- & pid=$!
 exec 7>in
 await 120 "the program listens" grep -q ok out
 : >out

@@ -22,7 +22,7 @@ start() {
 	mkfifo in
 	: >out
 	asked=1
-	timeout 300 "$BUILDDIR/tests/recording/remote_events" "$run" own.vgp "${1:-0}" <in >out 2>&1 7>&- &
+	timeout $life_s "$BUILDDIR/tests/recording/remote_events" "$run" own.vgp "${1:-0}" <in >out 2>&1 7>&- &
 	exec 7>in
 	await 120 "the program listens: $(cat out)" grep -qx 'listen ok' out
 	host=$(basename "$run"/*.sock .sock)

@@ -39,7 +39,7 @@ start() {
 	rm -rf "$run" in ./*.vgp ./*.part
 	mkfifo in
 	: >out
-	timeout 300 "$BUILDDIR/tests/recording/sessions" "$run" "$1" own.vgp "${2-0}" <in >out 2>&1 7>&- &
+	timeout $life_s "$BUILDDIR/tests/recording/sessions" "$run" "$1" own.vgp "${2-0}" <in >out 2>&1 7>&- &
 	exec 7>in
 	answers "listen ok"
 	host=$(basename "$run"/*.sock .sock)
@@ -181,7 +181,7 @@ four() {
 	[ -e n3.vgp ] || fail "n3.vgp does not exist"
 	# Messages of other releases: longer, shorter, of a later and of an earlier version.  Invalid messages.  More silent
 	# connections than there is room for.
-	timeout 300 /usr/bin/python3 - "$run/$host.sock" "$host" <<'END' || fail "invalid messages"
+	timeout $life_s /usr/bin/python3 - "$run/$host.sock" "$host" <<'END' || fail "invalid messages"
 import os, random, socket, struct, sys
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -340,7 +340,7 @@ flight() {
 	await 120 "a dump with samples" dumped two.vgp "$id"
 	kept two.vgp 2
 	# Two dumps at a time; and clients that close the connection before the end of the dump.
-	timeout 300 /usr/bin/python3 - "$run/$host.sock" "$(helper_pid)" "$id" <<'END' || fail "two dumps at a time"
+	timeout $life_s /usr/bin/python3 - "$run/$host.sock" "$(helper_pid)" "$id" <<'END' || fail "two dumps at a time"
 import os, signal, socket, struct, sys, time
 head = lambda kind: struct.pack("=IHH", 0x77696776, int(os.environ["WIRE"]), kind)
 def connect():
@@ -447,7 +447,7 @@ both_killed() {
 	wait
 	mkfifo in2
 	: >out
-	timeout 300 "$BUILDDIR/tests/recording/sessions" "$run" 0 own.vgp 50 <in2 >out 2>&1 7>&- &
+	timeout $life_s "$BUILDDIR/tests/recording/sessions" "$run" 0 own.vgp 50 <in2 >out 2>&1 7>&- &
 	exec 7>in2
 	answers "listen ok"
 	[ ! -e "$run/$stale.sock" ] || fail "the killed helper's socket is left"
