@@ -171,9 +171,9 @@ CONF
 tools_complete() {
 	program xz -9 -T2
 	program perl -e 'my %h; while (1) { $h{$_ % 5000} .= join ",", sort map { $_ * 7919 % 1009 } 1 .. 50 for 1 .. 99; %h = () }'
-	program openssl speed -seconds 60 -evp sha256
-	program openssl speed -seconds 60 -evp aes-256-gcm
-	program openssl speed -seconds 60 ecdsap256
+	program openssl speed -seconds 3600 -evp sha256
+	program openssl speed -seconds 3600 -evp aes-256-gcm
+	program openssl speed -seconds 3600 ecdsap256
 }
 
 clang_complete() {
