@@ -668,7 +668,7 @@ static void done_note(int peer, const struct vg_dump *dump, int rc)
 	done.rc = rc;
 }
 
-/* The end of a requested dump closes its descriptor, and tells its peer, unless the peer has left. */
+/* When a requested dump ends, its descriptor is closed, and its peer gets an answer, unless the peer has left. */
 START_TEST(requested_dump_ends)
 {
 	static struct vg_flight flight;

@@ -42,7 +42,7 @@ struct vg_snapshot {
 	size_t stack_bytes;          /* copied */
 	bool stack_end_copied;       /* the copy reaches the stack's end */
 	bool is_fenced;              /* a copy ended at a fence of `modules` (vg_modules_fence()) */
-	struct vg_modules *modules;  /* set by the caller: for fences, and told of copies; NULL: there are none */
+	struct vg_modules *modules;  /* set by the caller: for vg_modules_fence() and vg_modules_copied(); NULL: none */
 	unsigned char *stack;        /* owned */
 	size_t capacity_bytes;
 	struct vg_snapshot_other other;
