@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
 #include "vignetted/session/recording.h"
 #include "vignetted/session/round.h"
@@ -92,14 +93,7 @@ static void teardown(void)
 
 static void file_write(pid_t tid, const char *name, const char *text)
 {
-	char file[64];
-	int fd;
-
-	snprintf(file, sizeof file, "%d/%s", tid, name);
-	fd = openat(vg_tasks_directory(&session.tasks), file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
+	fixture_thread_file(vg_tasks_directory(&session.tasks), tid, name, text);
 }
 
 /* Adds threads that the first recording has, with this text in schedstat.  Without a file `syscall`, a thread counts as

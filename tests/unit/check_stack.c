@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/fixture.h"
 #include "vignetted/capture/stack.h"
 
 #ifdef __x86_64__
@@ -29,17 +30,10 @@ static uint64_t words[16];
 
 static void file_write(const char *name, const char *text)
 {
-	char file[64];
-	int fd;
-
-	snprintf(file, sizeof file, "%d/%s", task.tid, name);
-	fd = openat(vg_tasks_directory(&tasks), file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
+	fixture_thread_file(vg_tasks_directory(&tasks), task.tid, name, text);
 }
 
-/* The thread waits outside of a system call. It has had 5 timeslices. */
+/* A thread that waits, but not in a system call, and has had 5 timeslices. */
 static void setup(void)
 {
 	char name[16], text[64];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* In which system calls a waiting thread may be stopped. After a stop, a call with a timeout would begin the timeout
  * again or return EINTR. */
+#include "tests/unit/fixture.h"
 #include "tests/unit/suites.h"
 
 #include <dirent.h>
@@ -109,15 +110,13 @@ START_TEST(texts_of_the_kernel)
 	struct vg_task task = { .tid = 7, .files = { -1, -1 } };
 	struct vg_tasks tasks = { 0 };
 	struct vg_wait wait;
-	int directory, fd;
+	int directory;
 
 	ck_assert_ptr_nonnull(mkdtemp(path));
 	tasks.directory = opendir(path);
 	directory = vg_tasks_directory(&tasks);
 	ck_assert_int_eq(mkdirat(directory, "7", 0700), 0);
-	fd = openat(directory, "7/syscall", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	ck_assert_int_eq(write(fd, texts[_i].text, strlen(texts[_i].text)), (ssize_t)strlen(texts[_i].text));
-	close(fd);
+	fixture_thread_file(directory, task.tid, "syscall", texts[_i].text);
 	memset(&wait, 0, sizeof wait);
 	vg_wait_read(&wait, &tasks, &task);
 	ck_assert_int_eq(wait.running, texts[_i].wait.running);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -190,6 +191,18 @@ void fixture_before_write(void *pages, size_t bytes, void (*note)(void))
 	watched.note = note;
 	ck_assert_int_eq(sigaction(SIGSEGV, &action, NULL), 0);
 	ck_assert_int_eq(mprotect(pages, bytes, PROT_READ), 0);
+}
+
+void fixture_thread_file(int directory, pid_t tid, const char *name, const char *text)
+{
+	char file[64];
+	int fd;
+
+	snprintf(file, sizeof file, "%d/%s", tid, name);
+	fd = openat(directory, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
 }
 
 pid_t fixture_other_user(uid_t user, bool (*prepare)(void *argument), void *argument)

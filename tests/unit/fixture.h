@@ -59,6 +59,9 @@ size_t fixture_parts(const char *text, const char *part);
  * can see at the moment at which a count there changes. */
 void fixture_before_write(void *pages, size_t bytes, void (*note)(void));
 
+/* Writes the file TID/NAME below a directory that stands for /proc/PID/task.  The directory TID exists. */
+void fixture_thread_file(int directory, pid_t tid, const char *name, const char *text);
+
 /* Starts a process that calls `prepare` with the argument, becomes this user, and waits.  Returns when it waits.  The
  * caller kills it and waits for its end; it ends with the test. */
 pid_t fixture_other_user(uid_t user, bool (*prepare)(void *argument), void *argument);
