@@ -188,9 +188,10 @@ waits_recorded() {
 # some_recorded ARGUMENT...: runs vignetted; its output is in $dir/log.recorded.  Returns 1 if all samples were lost: a
 # starved helper cannot stop a thread in time.  Fails if vignetted fails for another reason.
 some_recorded() {
-	! timeout 300 "$VIGNETTED" "$@" >"$dir/log.recorded" 2>&1 || return 0
-	grep -q 'no samples: all were lost$' "$dir/log.recorded" || fail "vignetted $*: $(cat "$dir/log.recorded")"
-	return 1
+	some_status=0
+	timeout 300 "$VIGNETTED" "$@" >"$dir/log.recorded" 2>&1 || some_status=$?
+	! grep -q 'no samples: all were lost$' "$dir/log.recorded" || return 1
+	[ $some_status = 0 ] || fail "vignetted $*: $(cat "$dir/log.recorded")"
 }
 
 # again WHAT COMMAND...: runs the command until it succeeds, at most ten times

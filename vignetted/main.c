@@ -138,7 +138,9 @@ static int session_run(const struct vg_arguments *arguments, int signals, const 
 		    vg_recorder_lost(&recording->recorder) > 0) {
 			vg_err_set(&err, 0, "%s: no samples: all were lost", file->path);
 			rc = fail(&err);
-		} else if (arguments->command != NULL && ended_by == 0)
+		}
+		/* A program that ends early may have one sample, which is lost. Its status must not depend on that. */
+		if (arguments->command != NULL && ended_by == 0)
 			rc = command_status(&session);
 	}
 	vg_session_close(&session);

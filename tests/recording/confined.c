@@ -395,12 +395,18 @@ static const struct effect {
 	{ "a call of the 32-bit interface kills the helper", other_interface_kills, false, false, KILLS },
 };
 
-/* Forbids seccomp(2) and prctl(2) to load filters, as a security policy may. */
-static bool filters_forbid(void)
+/* Forbids seccomp(2) and prctl(2) to load filters, as a security policy may; or to read registers, so that a sample by
+ * a stop is lost. */
+static bool forbid(const char *what)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 
-	return filter != NULL &&
+	if (filter == NULL)
+		return false;
+	if (strcmp(what, "registers") == 0)
+		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EIO), SCMP_SYS(ptrace), 1,
+					SCMP_A0(SCMP_CMP_EQ, PTRACE_GETREGSET)) == 0 && seccomp_load(filter) == 0;
+	return strcmp(what, "filters") == 0 &&
 	       seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(seccomp), 0) == 0 &&
 	       seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), 1,
 				SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP)) == 0 && seccomp_load(filter) == 0;
@@ -474,9 +480,9 @@ int main(int argc, char **argv)
 	size_t attempt_count = sizeof attempts / sizeof *attempts, effect_count = sizeof effects / sizeof *effects;
 	size_t number = 0, failures = 0;
 
-	if (argc > 1) {
-		if (filters_forbid())
-			execvp(argv[1], argv + 1);
+	if (argc > 2) {
+		if (forbid(argv[1]))
+			execvp(argv[2], argv + 2);
 		perror("confined");
 		return 126;
 	}
