@@ -5,12 +5,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/outfile.h"
 #include "tests/unit/suites.h"
 #include "vignetted/serve/finisher.h"
+#include "vignetted/serve/listener.h"
 
 static char directory[32], path[64], part[64];
 static struct vg_outfile file;
@@ -148,6 +152,36 @@ START_TEST(helper_that_does_not_exit)
 }
 END_TEST
 
+/* A helper that is started just after another one of the process was killed waits until that one's finisher has removed
+ * the socket. */
+START_TEST(socket_of_a_killed_helper)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "sockets/77.sock" };
+	struct vg_listener listener;
+	struct vg_err err = { "" };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), status;
+	pid_t child;
+
+	ck_assert_int_eq(mkdir("sockets", 0700), 0);
+	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+	ck_assert_int_eq(listen(fd, 1), 0);
+	child = fork();
+	if (child == 0) {
+		close(fd);
+		status = vg_listener_open(&listener, "sockets", 77, &err);
+		fprintf(stderr, "%s\n", err.text);
+		vg_listener_close(&listener);
+		_exit(status != 0);
+	}
+	usleep(20000);
+	ck_assert_int_eq(unlink("sockets/77.sock"), 0);
+	close(fd);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(rmdir("sockets"), 0);
+}
+END_TEST
+
 Suite *finisher_suite(void)
 {
 	Suite *suite = suite_create("finisher");
@@ -160,6 +194,7 @@ Suite *finisher_suite(void)
 	tcase_add_test(tests, finisher_is_killed);
 	tcase_add_test(tests, terminal_signals_are_ignored);
 	tcase_add_test(tests, helper_that_does_not_exit);
+	tcase_add_test(tests, socket_of_a_killed_helper);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

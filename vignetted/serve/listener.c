@@ -13,6 +13,9 @@
 
 enum { BACKLOG = 8, STALE_MAX = 1024 };
 
+/* The finisher of a killed helper removes its socket within a millisecond, on an idle machine. */
+enum { REMOVAL_TRIES = 1000, REMOVAL_PAUSE_US = 1000 };
+
 /* Sets an address that goes through the directory's descriptor, for two reasons.  A socket address has only 107 bytes
  * for a path.  And if somebody replaces the directory, the address still means the directory that was checked. */
 static socklen_t address_of(int directory, const char *name, struct sockaddr_un *address)
@@ -78,6 +81,19 @@ static int directory_open(const char *path, struct vg_err *err)
 	return vg_err_set(err, -EPERM, "%s: belongs to another user, or its mode is not 0700", path);
 }
 
+/* The name may be that of the process's earlier helper, which was killed.  Then its finisher removes it.  Returns 0, or
+ * -1 and errno. */
+static int name_bind(int fd, const struct sockaddr_un *address, socklen_t length)
+{
+	int rc = bind(fd, (const struct sockaddr *)address, length);
+
+	for (int tries = 0; rc != 0 && errno == EADDRINUSE && tries < REMOVAL_TRIES; tries++) {
+		usleep(REMOVAL_PAUSE_US);
+		rc = bind(fd, (const struct sockaddr *)address, length);
+	}
+	return rc;
+}
+
 /* The finisher's action: removes the socket, also if the helper was killed. */
 static int socket_remove(void *context, enum vg_finish action, struct vg_err *err)
 {
@@ -107,7 +123,7 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 	mask = umask(0177);
 	/* Leave the working directory before the finisher is started, so that the host can unmount its file system. */
 	if (listener->socket < 0 || chdir("/") != 0 ||
-	    bind(listener->socket, (const struct sockaddr *)&address, length) != 0 ||
+	    name_bind(listener->socket, &address, length) != 0 ||
 	    listen(listener->socket, BACKLOG) != 0)
 		rc = vg_err_sys(err, -errno, "%s/%s: cannot listen on this socket", directory, listener->name);
 	umask(mask);
