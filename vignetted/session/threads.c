@@ -26,7 +26,9 @@ static uint64_t begin_ns_of(const struct vg_session *session, const struct vg_ta
 {
 	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t begin_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
-	uint64_t boot_ns = vg_clock_ns(CLOCK_BOOTTIME), started_ns = status->start_ticks * tick_ns + now_ns;
+	/* Both clocks are read here: the scan's time may be long ago. */
+	uint64_t boot_ns = vg_clock_ns(CLOCK_BOOTTIME);
+	uint64_t started_ns = status->start_ticks * tick_ns + vg_session_now_ns(session);
 
 	if (now_ns - session->scan_ns < 2 * tick_ns || started_ns < boot_ns)
 		return begin_ns;
