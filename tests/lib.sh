@@ -189,9 +189,30 @@ waits_recorded() {
 # starved helper cannot stop a thread in time.  Fails if vignetted fails for another reason.
 some_recorded() {
 	some_status=0
-	timeout 300 "$VIGNETTED" "$@" >"$dir/log.recorded" 2>&1 || some_status=$?
-	! grep -q 'no samples: all were lost$' "$dir/log.recorded" || return 1
+	timeout $life_s "$VIGNETTED" "$@" >"$dir/log.recorded" 2>&1 || some_status=$?
+	! all_lost "$dir/log.recorded" || return 1
 	[ $some_status = 0 ] || fail "vignetted $*: $(cat "$dir/log.recorded")"
+}
+
+# all_lost FILE: whether the messages in the file say that a recording has no sample because all were lost
+all_lost() { grep -q 'no samples: all were lost$' "$1"; }
+
+# may_lack STACKS PER_MILLE: prints how many of the stacks may be incomplete if PER_MILLE of them must be complete: with
+# $exact no more than the others.  In short recordings chance matters.  If exactly PER_MILLE of all stacks are complete,
+# the number of incomplete ones has a Poisson distribution, and exceeds what is printed with a probability of 10^-9.
+may_lack() {
+	awk -v stacks=$1 -v share=$2 -v exact=${exact-} 'BEGIN {
+		expected = stacks * (1000 - share) / 1000
+		if (exact) {
+			print int(expected + 0.999)
+			exit
+		}
+		chance = sum = exp(-expected)
+		while (sum < 1 - 1e-9) {
+			chance *= expected / ++lacking
+			sum += chance
+		}
+		print lacking + 0 }'
 }
 
 # again WHAT COMMAND...: runs the command until it succeeds, at most ten times
@@ -226,6 +247,9 @@ end() {
 	for ended in "$@"; do wait "$ended" 2>/dev/null || true; done
 }
 
+# worked PROCESS MS: whether the process has used that much CPU time.  The kernel counts it in units of 10 ms.
+worked() { [ "$(awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat")" -ge "$2" ]; }
+
 # executed PROCESS: whether that child of the shell has executed its program
 executed() {
 	[ "$(readlink "/proc/$1/exe")" != "$(readlink /proc/$$/exe)" ]
@@ -255,7 +279,7 @@ started() {
 	: >"$started_out"
 	"$@" >"$started_out" & started=$!
 	pids="$pids $started"
-	await 60 "the first line of $*" started_or_exited
+	await 240 "the first line of $*" started_or_exited
 	[ -s "$started_out" ] || { wait "$started" && rc=0 || rc=$?; fail "$* ended with status $rc and printed nothing"; }
 }
 started_or_exited() {
@@ -305,11 +329,11 @@ wire_version() {
 CC=${CC:-cc} CXX=${CXX:-c++} fixtures=$SRCDIR/tests/fixtures
 
 # exits STATUS COMMAND...: runs the command with its output in $dir/out and $dir/err.  Fails if the command exits with
-# another status.  Status 124 means that the command did not end within 120 s.
+# another status.  Status 124 means that the command did not end within life_s.
 exits() {
 	exits_wanted=$1 status=0
 	shift
-	timeout 120 "$@" >"$dir/out" 2>"$dir/err" || status=$?
+	timeout $life_s "$@" >"$dir/out" 2>"$dir/err" || status=$?
 	[ "$status" = "$exits_wanted" ] || fail "$*: status $status, not $exits_wanted: $(head -c 400 "$dir/err") $(tail -c 400 "$dir/out")"
 }
 
@@ -338,7 +362,9 @@ helper_pid() {
 	for fd in /proc/[0-9]*/fd/3; do
 		pid=${fd#/proc/}; pid=${pid%%/*}
 		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$VIGNETTED")" ] || continue
-		[ "$(cat "/proc/$pid/comm")" = vignetted ] || continue # not the finisher
+		# Not the finisher, which is a child of the helper.
+		parent=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$pid/status" 2>/dev/null)
+		[ "$(readlink "/proc/$parent/exe" 2>/dev/null)" != "$(readlink -f "$VIGNETTED")" ] || continue
 		readlink "/proc/$pid/fd/"* 2>/dev/null | grep -qx "$run" && echo "$pid"
 	done
 	return 0

@@ -68,6 +68,8 @@ helpers() {
 	shift 2
 	for kind in "$@"; do
 		started said $fixture $kind ${threads-}
+		# The program has printed its line a little before it has the stack that is tested.
+		[ $kind != code ] || await 120 "the program works" worked $started 100
 		"$VIGNETTED" -p $started -o $kind.vgp --duration 600 $options 2>err.$kind & helper=$!
 		pids="$pids $helper"
 		await 200 "$fixture $kind: $condition" recorded_or_exited $kind $helper "$condition"

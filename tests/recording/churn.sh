@@ -27,11 +27,11 @@ once() {
 	alone=
 	if [ -n "${SOAK-}" ]; then
 		begin=$(now_ms)
-		timeout 300 $on "$churn" "$1" "$2" >/dev/null || fail "$1 fails alone"
+		timeout $life_s $on "$churn" "$1" "$2" >/dev/null || fail "$1 fails alone"
 		alone="$(($(now_ms) - begin)) ms alone, "
 	fi
 	begin=$(now_ms)
-	timeout -s KILL 300 "$VIGNETTED" --capture $capture --rate 1000 -o "$dir/$1.vgp" -- $on "$churn" "$1" "$2" \
+	timeout -s KILL $life_s "$VIGNETTED" --capture $capture --rate 1000 -o "$dir/$1.vgp" -- $on "$churn" "$1" "$2" \
 		>"$dir/printed" 2>"$dir/$1.log" ||
 		fail "$1: exit status $?: $(cat "$dir/$1.log")"
 	sampled=$(($(now_ms) - begin))
@@ -67,7 +67,7 @@ runs_python() { readlink "/proc/$host/exe" | grep -q python; }
 cpu=$(taskset -cp $$ | sed 's/.*[ :]\([0-9]*\).*/\1/')
 taskset -c $cpu /usr/bin/python3 "$dir/workers.py" & host=$!
 pids=$host
-await 60 "python3 is executed" runs_python
+await 240 "python3 is executed" runs_python
 "$VIGNETTED" --capture auto --pid $host --rate 999 -o "$dir/workers.vgp" 2>"$dir/log" & helper=$!
 pids="$host $helper"
 descriptors() { ls "/proc/$helper/fd" | wc -l; }

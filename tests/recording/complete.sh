@@ -14,24 +14,6 @@ durations='0.5 1 3 10 30 60' least=50 exact=
 capture=$(build_capture)
 all=$dir/all failures=$dir/failures
 
-# may_lack STACKS PER_MILLE: prints how many of the stacks may be incomplete if PER_MILLE of them must be complete.  In
-# short recordings chance matters.  If exactly PER_MILLE of all stacks are complete, the number of incomplete ones has a
-# Poisson distribution, and exceeds what is printed with a probability of 10^-9.
-may_lack() {
-	awk -v stacks=$1 -v share=$2 -v exact=$exact 'BEGIN {
-		expected = stacks * (1000 - share) / 1000
-		if (exact) {
-			print int(expected + 0.999)
-			exit
-		}
-		chance = sum = exp(-expected)
-		while (sum < 1 - 1e-9) {
-			chance *= expected / ++lacking
-			sum += chance
-		}
-		print lacking + 0 }'
-}
-
 # check NAME PER_MILLE: adds NAME to the failures unless that share of the stacks in NAME.vgp is complete
 check() {
 	stacks=$(info_value stacks)
@@ -70,10 +52,6 @@ of_process() {
 settled() {
 	await 120 "process $1 executes its program" executed $1
 	await 120 "process $1 works" worked $1 ${2-100}
-}
-worked() {
-	[ "$(awk -v tick=$(getconf CLK_TCK) '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / tick) }' \
-		"/proc/$1/stat")" -ge $2 ]
 }
 
 # program COMMAND ARGUMENT...: records that command while it runs

@@ -25,7 +25,7 @@ between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || fail "$4: $1 is not $2 to 
 refuses() {
 	message=$1
 	shift
-	! timeout 120 "$@" 2>log || fail "$* has begun"
+	! timeout $life_s "$@" 2>log || fail "$* has begun"
 	grep -q "$message" log || fail "$* does not print: $message"
 	[ ! -e no.vgp ] && [ ! -e no.vgp.part ] || fail "$* has left a file"
 }
@@ -49,7 +49,7 @@ small_steps() {
 	some_recorded -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock -- ./pages &&
 		[ "$(step all.vgp 0)" -le 1000 ] && [ "$(step all.vgp 2)" -le 80000000 ]
 }
-if ! timeout 120 "$VIGNETTED" -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock -- true 2>log &&
+if ! timeout $life_s "$VIGNETTED" -o all.vgp --rate 199 --counter page-faults --counter cs,task-clock -- true 2>log &&
 	grep -q 'cannot be counted: ' log; then
 	# This machine allows no perf counters: only the message is tested.
 	[ ! -e all.vgp ] || fail "a profile without its counters"
@@ -120,7 +120,7 @@ between "$(total seldom.vgp page-faults)" 3500 4500 "page faults in a recording 
 if [ "$(id -u)" = 0 ]; then
 	mkdir -m 777 open
 	as_nobody() {
-		(cd open && timeout 120 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+		(cd open && timeout $life_s setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
 			--bounding-set=-all "$VIGNETTED" -o no.vgp "$@" -- ../pages 2>../log)
 	}
 	rc=0
@@ -149,7 +149,7 @@ timeout $life_s "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >o
 exec 7>in
 await 120 "the program listens" grep -qx "listen ok" out
 host=$(basename run/*.sock .sock)
-vgctl() { timeout 120 "$VGCTL" --directory run "$@"; }
+vgctl() { timeout $life_s "$VGCTL" --directory run "$@"; }
 # used_ms: prints the CPU time of the listening program; ran MS: whether it has run for so long since $before
 used_ms() { awk -v tick=$(getconf CLK_TCK) '{ print int(($14 + $15) * 1000 / tick) }' "/proc/$host/stat"; }
 ran() { [ $(($(used_ms) - before)) -ge $1 ]; }

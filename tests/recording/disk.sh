@@ -92,12 +92,16 @@ begun() {
 
 # interrupted_ends NAME PID: ends the recording under the strace with that pid
 interrupted_ends() {
-	await 120 "$1: the helper ends" interrupted_exited "$2"
+	await 120 "$1: the helper handles signals" handles_signals "$2"
+	kill_own TERM $helper
+	await 120 "$1: the helper ends" exited "$2"
 	wait "$2" || fail "$1: $(cat err.$1)"
 }
-# vignetted is the child of strace.  It may not have begun to handle signals.
-interrupted_exited() {
-	exited "$1" || { kill_own TERM $(cat "/proc/$1/task/$1/children"); exited "$1"; }
+# vignetted is the child of strace.  It reads SIGTERM, number 15, from a signalfd(2) when it has blocked it.  Then one
+# is enough; another would be taken for an end that hangs.
+handles_signals() {
+	helper=$(cat "/proc/$1/task/$1/children")
+	[ $((0x$(sed -n 's/^SigBlk:[[:space:]]*//p' "/proc/${helper% }/status") & 1 << 14)) != 0 ]
 }
 
 # The helper requests a sync every five seconds.  At the end it starts the write-back of the file, unless the disk is
@@ -169,7 +173,7 @@ full() {
 	[ ! -e small/p.vgp.part ] || fail "full from the start: a .part is left"
 
 	# Read-only.  The finisher ends just after the helper, and until then the file system is busy.
-	await 60 "the file system is read-only" mount -o remount,ro small
+	await 240 "the file system is read-only" mount -o remount,ro small
 	status=0
 	"$VIGNETTED" -p $busy -o small/p.vgp 2>err || status=$?
 	[ $status = 1 ] || fail "read-only: status $status"

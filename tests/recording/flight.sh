@@ -50,29 +50,27 @@ stalled() {
 	grep -q 'the heartbeat is late' summary || fail "$1 does not say that the heartbeat is late: $(cat summary)"
 }
 
-# run SECONDS KIND ARGUMENT...: runs `flight KIND ARGUMENT...` for at most that time
+# run KIND ARGUMENT...: runs `flight KIND ARGUMENT...`
 run() {
 	helper_make
-	limit=$1
-	shift
-	timeout $limit "$flight" "$@" >printed || fail "$1: $(cat printed)"
+	timeout $life_s "$flight" "$@" >printed || fail "$1: $(cat printed)"
 	cat printed
 }
 
-last() { run 1200 last $seconds $window; }
+last() { run last $seconds $window; }
 
-small() { run 300 small; }
+small() { run small; }
 
-names() { run 300 names; }
+names() { run names; }
 
-burst() { run 300 burst; }
+burst() { run burst; }
 
-code() { run 300 code; }
+code() { run code; }
 
 full() {
 	mkdir small
 	mount -t tmpfs -o size=16m small small
-	run 300 full small
+	run full small
 }
 
 # The program is killed: the helper writes the samples and events in its memory to the file.

@@ -17,7 +17,7 @@ export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 refused() {
 	want=$1 text=$2; shift 2
 	status=0
-	timeout 120 ${under-} "$VIGNETTED" -o "$dir/refused.vgp" "$@" 2>"$dir/printed" || status=$?
+	timeout $life_s ${under-} "$VIGNETTED" -o "$dir/refused.vgp" "$@" 2>"$dir/printed" || status=$?
 	[ $status = "$want" ] || fail "exit status $status: $(cat "$dir/printed")"
 	grep -q "$text" "$dir/printed" || fail "not '$text' but '$(cat "$dir/printed")'"
 	[ ! -e "$dir/refused.vgp" ] && [ ! -e "$dir/refused.vgp.part" ] || fail "a file is left"
@@ -63,9 +63,9 @@ host=$BUILDDIR/tests/recording/hosts_process
 silent_helper() {
 	printf '#!/bin/sh\nexec sleep 1000\n' >silent
 	chmod 755 silent
-	timeout -s KILL 300 "$host" bad_helper "$dir/silent.vgp" "$dir/silent"
+	timeout -s KILL $life_s "$host" bad_helper "$dir/silent.vgp" "$dir/silent"
 }
-freezing_helper() { timeout -s KILL 300 "$host" frozen "$dir/frozen.vgp"; }
+freezing_helper() { timeout -s KILL $life_s "$host" frozen "$dir/frozen.vgp"; }
 vignetted_alone() {
 	exec_storms
 	summary_and_descriptors

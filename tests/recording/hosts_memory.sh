@@ -14,7 +14,7 @@ cd "$dir"
 host() {
 	name=$1 status=0
 	shift
-	timeout -s KILL 120 "$@" >log 2>&1 || status=$?
+	timeout -s KILL $life_s "$@" >log 2>&1 || status=$?
 	sed "s/^/$name: /" log
 	[ $status = 0 ] || fail "$name: status $status: $(tail -n 3 log)"
 }

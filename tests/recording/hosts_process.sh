@@ -19,7 +19,7 @@ host=$BUILDDIR/tests/recording/hosts_process
 # hosted KIND [ARGUMENT]: runs that kind of hosts_process
 hosted() {
 	status=0
-	timeout -s KILL 200 ${under-} "$host" "$1" "$dir/$1.vgp" ${2+"$2"} >"$dir/$1.log" 2>&1 || status=$?
+	timeout -s KILL $life_s ${under-} "$host" "$1" "$dir/$1.vgp" ${2+"$2"} >"$dir/$1.log" 2>&1 || status=$?
 	[ $status = 0 ] || fail "${under:+$under }$*: status $status: $(cat "$dir/$1.log")"
 	grep 'not tested' "$dir/$1.log" || true
 }
@@ -69,7 +69,7 @@ ln -s "$dir/mount/helper" "$dir/link"
 mount -t tmpfs none "$dir/mount"
 chmod 700 "$dir/run"
 mkfifo "$dir/in"
-timeout -s KILL 200 "$host" listens "$dir/listens.vgp" "$dir/mount" <"$dir/in" >"$dir/listens.log" 2>&1 & listens=$!
+timeout -s KILL $life_s "$host" listens "$dir/listens.vgp" "$dir/mount" <"$dir/in" >"$dir/listens.log" 2>&1 & listens=$!
 pids="$pids $listens"
 exec 7>"$dir/in"
 listens_or_exited() { grep -q listens "$dir/listens.log" || exited $listens; }

@@ -70,7 +70,7 @@ recorded() {
 	out=$1
 	shift
 	started said ./reader
-	timeout -s KILL 300 "$VIGNETTED" --pid $started --rate 499 -o "$out" "$@" 2>log ||
+	timeout -s KILL $life_s "$VIGNETTED" --pid $started --rate 499 -o "$out" "$@" 2>log ||
 		grep -q ': no samples: ' log || fail "$*: $(cat log)"
 	stopped $started
 	"$VGTOOL" dump "$out" >dumped

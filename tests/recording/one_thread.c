@@ -213,6 +213,9 @@ static void sample_threads(struct vgctl_session *session, int waiting_thread)
 	atomic_store(&end_chosen, true);
 	ended = start(chosen, NULL);
 	pthread_join(ended, NULL);
+	/* pthread_join() returns a little before the kernel has removed the thread. */
+	while (syscall(SYS_tgkill, getpid(), atomic_load(&chosen_tid), 0) == 0)
+		usleep(1000);
 	atomic_store(&ended_tid, atomic_load(&chosen_tid));
 	check(vgctl_sample_thread(session, atomic_load(&ended_tid)), -ESRCH, "a thread that has ended");
 	check(vgctl_sample_thread(session, getppid()), -ESRCH, "a thread of another process");

@@ -108,7 +108,7 @@ has err "both --thread and a command"
 # On a busy machine a short recording may have no sample of the thread.
 for seconds in 0.3 1 4 16 64; do
 	"$VGTOOL" record --pid "$host" --thread "$chosen" --duration $seconds -o id.vgp >out 2>err ||
-		grep -q 'all were lost' err || fail "$(cat err)"
+		all_lost err || fail "$(cat err)"
 	! grep -q chosen_work out || break
 done
 has out chosen_work
@@ -179,7 +179,7 @@ VIGNETTED=$dir/helper exits 0 "$program" old old.vgp
 # ---- vgctl ----
 run=$dir/sockets
 mkdir -m 700 "$run"
-vgctl() { timeout 120 "$VGCTL" --directory "$run" "$@"; }
+vgctl() { timeout $life_s "$VGCTL" --directory "$run" "$@"; }
 run listen "$run"
 vgctl begin "$host" -o remote.vgp --rate 500 --thread "$chosen" >/dev/null
 vgctl begin "$host" -o others.vgp --rate 500 >/dev/null

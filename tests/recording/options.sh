@@ -12,9 +12,10 @@ profile_of() { sed -n 's/^vignetted: \(.*\): [0-9]* samples\{0,1\} of .*/\1/p' "
 # ---- the default name: nothing is replaced ----
 sleep 3600 &
 pids="$pids $!" pid=$!
-await 60 "sleep is executed" executed $pid
+asleep() { grep -q '^State:[[:space:]]*S' "/proc/$pid/status" && executed $pid; }
+await 120 "sleep sleeps" asleep
 for name in "sleep.$pid.vgp" "sleep.$pid.1.vgp" "sleep.$pid.2.vgp"; do
-	timeout 120 "$VIGNETTED" --pid "$pid" --duration 100ms 2>log || fail "no -o: $(cat log)"
+	timeout $life_s "$VIGNETTED" --pid "$pid" --duration 100ms 2>log || fail "no -o: $(cat log)"
 	[ "$(profile_of log)" = "$name" ] || fail "another name than $name: $(cat log)"
 	[ ! -e "$name.part" ] && info "$name" program >/dev/null || fail "$name is no profile"
 	cksum "$name" >>sums
@@ -147,16 +148,16 @@ while True:
 sys.stdout.buffer.write(data)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
-timeout 120 /usr/bin/python3 terminal.py 2 "$VIGNETTED" --pid "$pid" -o shown.vgp >out ||
+timeout $life_s /usr/bin/python3 terminal.py 2 "$VIGNETTED" --pid "$pid" -o shown.vgp >out ||
 	fail "on a terminal: status $?: $(cat out)"
 tr '\r' '\n' <out | sed -n -E 's/^vignetted: ([0-9]+) s, [0-9]+ samples?, [0-9]+\.[0-9] % of one CPU.*/\1/p' >progress
 # At most one line a second.
 [ "$(wc -l <progress)" -ge 2 ] && sort -n -u progress | diff - progress ||
 	fail "expected lines of progress at different seconds: $(cat out)"
 tr '\r' '\n' <out | grep -q 'vignetted: shown.vgp: [0-9]* samples' || fail "no summary: $(cat out)"
-timeout 120 /usr/bin/python3 terminal.py 0 "$VIGNETTED" --quiet --pid "$pid" -o quiet.vgp --duration 1.5 >out &
+timeout $life_s /usr/bin/python3 terminal.py 0 "$VIGNETTED" --quiet --pid "$pid" -o quiet.vgp --duration 1.5 >out &
 quiet=$!
-timeout 120 "$VIGNETTED" --pid "$server" -o file.vgp --duration 1.5 2>log || fail "to a file: $(cat log)"
+timeout $life_s "$VIGNETTED" --pid "$server" -o file.vgp --duration 1.5 2>log || fail "to a file: $(cat log)"
 wait $quiet || fail "--quiet: $(cat out)"
 ! grep -q 'one CPU' out || fail "--quiet shows progress: $(cat out)"
 [ "$(wc -l <log)" = 1 ] && ! grep -q 'one CPU' log || fail "progress in a file: $(cat log)"
@@ -172,6 +173,6 @@ thread = threading.Thread(target=busy)
 thread.start()
 thread.join()
 END
-timeout 120 "$VIGNETTED" --rate 997 -o two.vgp -- /usr/bin/python3 two.py 2>log || fail "two threads: $(cat log)"
+timeout $life_s "$VIGNETTED" --rate 997 -o two.vgp -- /usr/bin/python3 two.py 2>log || fail "two threads: $(cat log)"
 samples=$(info two.vgp samples)
 grep -q "two.vgp: $samples samples of 2 threads" log || fail "two.vgp has $samples samples, but: $(cat log)"

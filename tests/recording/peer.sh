@@ -83,7 +83,8 @@ peer() {
 refuses() {
 	place
 	peer refuse
-	! timeout 120 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 2>log || fail "vgctl begin succeeds with a peer that hangs up"
+	! timeout $life_s "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 2>log ||
+		fail "vgctl begin succeeds with a peer that hangs up"
 	wait $server
 	grep -qx 'kind 35 descriptors 1' printed || fail "more than the file was passed"
 	grep -qx file printed || fail "the descriptor that was passed is not the output file"
@@ -97,7 +98,7 @@ full() {
 	peer full
 	full=
 	for command in "status 4711" list "begin 4711 -o secret/in/out.vgp"; do
-		timeout 120 "$VGCTL" --directory run $command >/dev/null 2>"log.${command%% *}" & full="$full $!"
+		timeout $life_s "$VGCTL" --directory run $command >/dev/null 2>"log.${command%% *}" & full="$full $!"
 	done
 	for client in $full; do
 		status=0
@@ -120,7 +121,7 @@ completes() {
 	mkfifo pipe
 	cat pipe >ended & reader=$!
 	pids="$pids $reader"
-	timeout 120 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 9>pipe >begun || fail "begin"
+	timeout $life_s "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 9>pipe >begun || fail "begin"
 	[ "$(cat begun)" = 1 ] || fail "begin: $(cat begun)"
 	await 120 "vgctl closes a pipe of its caller's" exited $reader
 	[ -e secret/in/out.vgp.part ] || fail "vgctl renamed the file too early"
@@ -142,7 +143,8 @@ few_descriptors() {
 		peer complete
 		cat pipe >begun & reader=$!
 		pids="$pids $reader"
-		(ulimit -n $limit; timeout 120 "$VGCTL" --directory run begin 4711 -o secret/in/few.vgp 2>log >pipe \
+		(ulimit -n $limit
+			timeout $life_s "$VGCTL" --directory run begin 4711 -o secret/in/few.vgp 2>log >pipe \
 			3<log 4<log 5<log 6<log 7<log 8<log 9<log || true)
 		await 120 "vgctl closes its standard output" exited $reader
 		limit=$((limit + 1))

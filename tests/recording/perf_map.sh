@@ -54,8 +54,8 @@ start() {
 recorded() {
 	# 0.1 s is enough for a sample in the code, unless the machine is very slow.
 	for seconds in 0.1 1 5 25 125; do
-		timeout -s KILL 300 "$VIGNETTED" --pid $started --perf-map --rate 499 --duration $seconds -o "$dir/out.vgp" \
-			2>"$dir/log" || grep -q ': no samples: ' "$dir/log" || fail "$1: $(cat "$dir/log")"
+		timeout -s KILL $life_s "$VIGNETTED" --pid $started --perf-map --rate 499 --duration $seconds \
+			-o "$dir/out.vgp" 2>"$dir/log" || grep -q ': no samples: ' "$dir/log" || fail "$1: $(cat "$dir/log")"
 		names=$(records "$dir/out.vgp" 'it.some((one) => one.address >= 0x10000000 && one.address < 0x10000006) + ":" +
 			it.filter((one) => one.kind === "jit_code").map((one) => one.name).join(" ")')
 		[ "${names%%:*}" = false ] || break

@@ -29,7 +29,7 @@ bash -c '"$0"' "$dir/exits" 2>"$dir/log" || status=$?
 pids=$program_32
 await 120 "the 32-bit program is executed" executed $program_32
 status=0
-timeout 120 "$VIGNETTED" -o "$dir/refused.vgp" --pid $program_32 2>"$dir/printed" || status=$?
+timeout $life_s "$VIGNETTED" -o "$dir/refused.vgp" --pid $program_32 2>"$dir/printed" || status=$?
 cat "$dir/printed"
 [ $status = 1 ] || fail "exit status $status, expected 1: $(cat "$dir/printed")"
 grep -q "runs a 32-bit program" "$dir/printed" || fail "expected 'runs a 32-bit program', got: $(cat "$dir/printed")"

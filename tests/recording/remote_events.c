@@ -14,7 +14,8 @@
  *     fork         prints whether an interval can begin in a child of fork(2)
  *     gate         prints whether an interval can begin: 0 or 1; its label is "gate"
  *     begin, end   begins or ends a session with the file PROFILE
- *     unlisten, listen
+ *     unlisten     prints "late" if the helper did not exit in 5 s, and was killed
+ *     listen
  *     lose         closes the descriptors of PROFILE.part
  *     closefrom    closes all descriptors but the standard ones
  */
@@ -25,6 +26,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libvgctl/ring.h"
@@ -133,7 +135,11 @@ int main(int argc, char **argv)
 		} else if (strcmp(line, "lose\n") == 0) {
 			result = lose(argv[2]);
 		} else if (strcmp(line, "unlisten\n") == 0) {
+			time_t begun = time(NULL);
+
 			vgctl_unlisten();
+			if (time(NULL) - begun >= 5)
+				result = "late";
 		} else if (strcmp(line, "listen\n") == 0) {
 			result = answer(vgctl_listen(argv[1], &options));
 		} else if (strcmp(line, "fork\n") == 0 || strcmp(line, "gate\n") == 0) {

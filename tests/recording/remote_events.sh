@@ -13,7 +13,7 @@ holders() {
 	find /proc/[0-9]*/fd -lname "$1" 2>/dev/null | cut -d / -f 3 | sort -u
 }
 
-vgctl() { timeout 120 "$VGCTL" --directory "$run" "$@"; }
+vgctl() { timeout $life_s "$VGCTL" --directory "$run" "$@"; }
 
 # start [OVERWRITE]: starts the program; say() writes its commands
 start() {
@@ -36,20 +36,24 @@ stop() {
 
 answered() { [ "$(wc -l <out)" -ge "$asked" ]; }
 
-# say COMMAND [ANSWER]: has the program execute the command; fails unless it answers ANSWER or "ok"
-say() {
+# ask COMMAND: has the program execute the command, and sets $answer to its answer
+ask() {
 	echo "$1" >&7
 	asked=$((asked + 1))
 	await 120 "the program answers '$1': $(cat out)" answered
-	[ "$(tail -n 1 out)" = "${2-ok}" ] || fail "$1: the program prints $(tail -n 1 out)"
+	answer=$(tail -n 1 out)
+}
+
+# say COMMAND [ANSWER]: the same; fails unless the program answers ANSWER or "ok"
+say() {
+	ask "$1"
+	[ "$answer" = "${2-ok}" ] || fail "$1: the program prints $answer"
 }
 
 # off: whether the program records no events
 off() {
-	echo gate >&7
-	asked=$((asked + 1))
-	await 120 "the program answers 'gate': $(cat out)" answered
-	[ "$(tail -n 1 out)" = 0 ]
+	ask gate
+	[ "$answer" = 0 ]
 }
 
 # events FILE: prints the profile's events without times: thread, type, label, value, and the numbers of the interval
@@ -186,14 +190,21 @@ beside() {
 	say gate 0
 	has unlistened.vgp h
 	has own.vgp "h i"
+	again "the helper ends in time" unlistened
+	has again.vgp j
+	stop
+}
+# vgctl_unlisten() kills a helper that does not complete its recordings in 5 s.
+unlistened() {
+	rm -f again.vgp*
 	say listen
 	vgctl begin "$host" -o again.vgp >/dev/null
 	say "all j"
-	say unlisten
+	ask unlisten
+	ended=$answer
 	say gate 0
+	[ "$ended" = ok ] || return 1
 	await 120 "the remote recording ends" test -e again.vgp
-	has again.vgp j
-	stop
 }
 
 # the recorder ends first: at its limit, because it was killed, or because its helper was ended or killed
@@ -264,7 +275,7 @@ stuck() {
 	say gate 0
 	helper=$(helper_pid)
 	kill -s STOP "$helper"
-	say unlisten
+	say unlisten late
 	await 120 "the helper is killed" exited "$helper"
 	say listen
 	vgctl begin "$host" -o after.vgp >/dev/null
@@ -288,7 +299,7 @@ rest() {
 	stop
 	preload=
 	[ -z "${SANITIZE-}" ] || preload=$("${CC:-gcc}" -print-file-name=libasan.so)
-	LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 timeout 120 /usr/bin/python3 - \
+	LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 timeout $life_s /usr/bin/python3 - \
 		"$BUILDDIR/libvgctl/.libs/libvgctl.so" "$VGCTL" "$run" <<'END' || fail "the library is unloaded"
 import _ctypes, ctypes, os, signal, subprocess, sys, time
 library, vgctl, run = sys.argv[1:]

@@ -52,8 +52,9 @@ int main(int, char **argv)
 }
 END
 
-# record CAPTURE STACKS PROGRAM [ARGUMENT...]: records at least that many stacks into $dir/out.vgp.  The program prints
-# a line when it has started.
+# record CAPTURE STACKS PROGRAM [ARGUMENT...]: records at least that many stacks into $dir/out.vgp, and, if $waits_in is
+# set, one of a waiting thread of that program.  The program prints a line when it has started.
+waits_in=
 record() {
 	capture=$1 wanted=$2
 	shift 2
@@ -69,8 +70,11 @@ record_started() {
 }
 stacks_recorded() {
 	some_recorded --pid $started --capture $capture --rate 997 --duration $long -o "$dir/out.vgp" || return 1
-	"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info" && [ "$(info_value stacks)" -ge $wanted ]
+	"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info" && [ "$(info_value stacks)" -ge $wanted ] || return 1
+	[ -z "$waits_in" ] || stacks "$waits_in" | grep -q "$waiting"
 }
+waiting=';waits;.*\['
+
 
 # complete WHAT SPARE PERCENT: fails if more than SPARE stacks and PERCENT of the recorded ones are incomplete
 complete() {
@@ -127,9 +131,11 @@ busy_and_waiting() {
 		record $capture 60 "$top/$file"
 		complete "$file, $capture" 0 0
 		known "$file, $capture" "$top/${file#stripped/}" "^_start;([^;]*;)*$frames" ';f1;f2;f3;leaf '
+		waits_in=$top/${file#stripped/}
 		record $capture 60 "$top/$file" waits
+		waits_in=
 		complete "$file, which waits, $capture" 0 0
-		known "$file, which waits, $capture" "$top/${file#stripped/}" "^_start;([^;]*;)*$frames" ';waits;.*\['
+		known "$file, which waits, $capture" "$top/${file#stripped/}" "^_start;([^;]*;)*$frames" "$waiting"
 	done
 }
 

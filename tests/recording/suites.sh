@@ -14,8 +14,8 @@ failures=$dir/failures
 # same exit status, and the same output after sed has applied FILTER.
 same() {
 	name=$1 filter=$2; shift 2
-	timeout 1000 "$@" >"$dir/alone" 2>&1 && status=0 || status=$?
-	timeout 1000 "$VIGNETTED" --capture $capture --rate 999 -o "$dir/$name.vgp" -- "$@" >"$dir/sampled" 2>&1 &&
+	timeout $life_s "$@" >"$dir/alone" 2>&1 && status=0 || status=$?
+	timeout $life_s "$VIGNETTED" --capture $capture --rate 999 -o "$dir/$name.vgp" -- "$@" >"$dir/sampled" 2>&1 &&
 		sampled=0 || sampled=$?
 	for run in alone sampled; do grep -v "^vignetted: " "$dir/$run" | sed -n "$filter" | sort >"$dir/$run.kept"; done
 	samples=$(info "$dir/$name.vgp" samples)
@@ -96,7 +96,7 @@ END
 		command="sh $dir/serve"
 		[ $run = alone ] || command="$VIGNETTED --capture $capture --rate 999 -o $dir/redis.vgp -- sh $dir/serve"
 		mkdir "$dir/redis-$run"
-		(cd "$dir/redis-$run" && timeout 1000 $command >log 2>&1) ||
+		(cd "$dir/redis-$run" && timeout $life_s $command >log 2>&1) ||
 			{ echo redis-$run >>"$failures"; tail -5 "$dir/redis-$run/log"; }
 	done
 	samples=$(info "$dir/redis.vgp" samples)

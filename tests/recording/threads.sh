@@ -51,6 +51,7 @@ cat out
 "$VGTOOL" info p.vgp >/dev/null
 for program in first first_beside; do
 	status=0
-	TSAN_OPTIONS="halt_on_error=0 exitcode=66" timeout -s KILL 400 "./$program" first first.vgp >log 2>&1 || status=$?
+	TSAN_OPTIONS="halt_on_error=0 exitcode=66" timeout -s KILL $life_s "./$program" first first.vgp >log 2>&1 ||
+		status=$?
 	[ $status = 0 ] || fail "$program: status $status: $(head -60 log)"
 done

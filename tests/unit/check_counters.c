@@ -110,29 +110,8 @@ static void naps(void)
 /* What the kernel counts of every thread. And the task-clock of the interval's inner part, and of all around it. */
 struct usage { uint64_t faults, switches, preempted, inner_ns, outer_ns; };
 
-/* This thread's task-clock, if clock_fd is open. It runs on while the machine's host takes the CPU away, as the clock of
- * the thread's CPU time does not. */
+/* This thread's task-clock, or -1 */
 static int clock_fd = -1;
-
-static void clock_open(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
-		.exclude_kernel = 1, .exclude_hv = 1, /* so that any user may open it; it runs in the kernel, too */
-	};
-
-	clock_fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	ck_assert_int_ge(clock_fd, 0);
-}
-
-static uint64_t clock_ns(void)
-{
-	uint64_t ns = 0;
-
-	if (clock_fd >= 0)
-		ck_assert_int_eq(read(clock_fd, &ns, sizeof ns), sizeof ns);
-	return ns;
-}
 
 static struct usage usage_now(void)
 {
@@ -156,7 +135,7 @@ static void separate(void)
 /* Runs work() in an interval, with SPIN_MS of CPU time before it and after it. Returns what the kernel counted. */
 static struct usage interval_ms(const char *label, void (*work)(void), uint64_t ms)
 {
-	uint64_t outer_ns = clock_ns(), inner_ns;
+	uint64_t outer_ns = fixture_task_clock_ns(clock_fd), inner_ns;
 	struct usage before, after;
 	struct vgctl_interval open;
 
@@ -164,18 +143,18 @@ static struct usage interval_ms(const char *label, void (*work)(void), uint64_t 
 	open = vgctl_interval_begin(0, vgctl_intern(label), 0);
 	before = usage_now();
 	separate();
-	inner_ns = clock_ns();
+	inner_ns = fixture_task_clock_ns(clock_fd);
 	spin_ms(ms);
 	if (work != NULL)
 		work();
 	spin_ms(ms);
-	inner_ns = clock_ns() - inner_ns;
+	inner_ns = fixture_task_clock_ns(clock_fd) - inner_ns;
 	separate();
 	after = usage_now();
 	vgctl_interval_end(open);
 	separate();
 	return (struct usage){ after.faults - before.faults, after.switches - before.switches,
-			     after.preempted - before.preempted, inner_ns, clock_ns() - outer_ns };
+			     after.preempted - before.preempted, inner_ns, fixture_task_clock_ns(clock_fd) - outer_ns };
 }
 
 static struct usage interval(const char *label, void (*work)(void))
@@ -306,7 +285,8 @@ START_TEST(switches_by_interval)
 
 	if (!try_begin("context-switches,task-clock", _i, counts_kernel()))
 		return;
-	clock_open();
+	clock_fd = fixture_task_clock_open();
+	ck_assert_int_ge(clock_fd, 0);
 	idle = interval("idle", NULL);
 	sleepy = interval("sleepy", naps);
 	end(path);
@@ -412,7 +392,8 @@ START_TEST(counters_of_a_flight_recorder)
 	if (!counts_user())
 		return;                  /* other tests check the error */
 	ck_assert_int_eq(begin("page-faults:u,task-clock", 0, 10), 0);
-	clock_open();
+	clock_fd = fixture_task_clock_open();
+	ck_assert_int_ge(clock_fd, 0);
 	usage = interval("touch", pages_touch);
 	ck_assert_int_eq(vgctl_dump(session, dumped), 0);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);

@@ -27,7 +27,7 @@ static int text_read(const char *text)
 	ck_assert_int_eq(pipe(ends), 0);
 	ck_assert_int_eq(vg_write_all(ends[1], text, strlen(text)), 0);
 	close(ends[1]);
-	rc = vg_disassembly_read(&code, ends[0], 0x1000, 0x1100, 60000, &err);
+	rc = vg_disassembly_read(&code, ends[0], 0x1000, 0x1100, 3000000, &err);
 	close(ends[0]);
 	return rc;
 }
@@ -87,7 +87,7 @@ START_TEST(output_without_end)
 		_exit(0);
 	}
 	close(ends[1]);
-	rc = vg_disassembly_read(&code, ends[0], 0x1000, 0x1100, 60000, &err);
+	rc = vg_disassembly_read(&code, ends[0], 0x1000, 0x1100, 3000000, &err);
 	close(ends[0]);
 	ck_assert_int_eq(rc, -EFBIG);
 	ck_assert_str_eq(err.text, "objdump printed more than 64 MiB");

@@ -814,13 +814,15 @@ static size_t limited_count(void)
 	ck_assert_uint_eq(summary.limited, 1);
 	to_ns = recorded.profile.duration_ns;
 	count = begins_between(from_ns, to_ns);
-	i = first_begin();
-	token = event(i)->token;
-	at_ns = event(i)->time_ns;
+	i = count > 0 ? first_begin() : 0;
+	token = count > 0 ? event(i)->token : 0;
+	at_ns = count > 0 ? event(i)->time_ns : 0;
 	stopping = true;
 	pthread_join(thread, NULL);
 	session = first;
 	end();
+	if (count == 0)
+		return 0;
 	i = first_begin();
 	while (i + 1 < recorded.profile.events.count && recorded.profile.events.items[i].token != token)
 		i++;

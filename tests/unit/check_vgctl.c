@@ -684,21 +684,13 @@ START_TEST(forked_child_has_no_session)
 }
 END_TEST
 
-static off_t bytes_of(const char *file)
-{
-	struct stat status;
-
-	ck_assert_int_eq(stat(file, &status), 0);
-	return status.st_size;
-}
-
 START_TEST(helper_killed)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
 	char log_helper[64], log[64];
 	struct recorded recorded;
-	off_t begun_bytes;
+	size_t written = 0;
 	int pid;
 
 	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
@@ -707,10 +699,13 @@ START_TEST(helper_killed)
 	options.rate_hz = 999;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
 	pid = latest_helper_pid(log);
-	begun_bytes = bytes_of(part);
 	/* The helper writes a chunk each second. */
-	while (bytes_of(part) < begun_bytes + 1000)
-		spin_ms(20);
+	while (written < 20) {
+		spin_ms(100);
+		recorded_read(&recorded, part);
+		written = recorded.profile.samples.count;
+		recorded_free(&recorded);
+	}
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
 	spin_ms(100);                    /* the application continues */
 	ck_assert_int_eq(vgctl_end(session, NULL), -ECONNRESET);

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "profile/chunk.h"
@@ -203,6 +205,25 @@ void fixture_thread_file(int directory, pid_t tid, const char *name, const char 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	close(fd);
+}
+
+int fixture_task_clock_open(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
+		.exclude_kernel = 1, .exclude_hv = 1, /* so that any user may open it; it runs in the kernel, too */
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+uint64_t fixture_task_clock_ns(int clock)
+{
+	uint64_t ns = 0;
+
+	if (clock >= 0)
+		ck_assert_int_eq(read(clock, &ns, sizeof ns), sizeof ns);
+	return ns;
 }
 
 pid_t fixture_other_user(uid_t user, bool (*prepare)(void *argument), void *argument)

@@ -62,6 +62,13 @@ void fixture_before_write(void *pages, size_t bytes, void (*note)(void));
 /* Writes the file TID/NAME below a directory that stands for /proc/PID/task.  The directory TID exists. */
 void fixture_thread_file(int directory, pid_t tid, const char *name, const char *text);
 
+/* Opens the calling thread's task-clock.  It runs on while the machine's host takes the CPU away, as the clock of the
+ * thread's CPU time does not.  Returns -1 if perf events are not allowed. */
+int fixture_task_clock_open(void);
+
+/* Reads the task-clock; 0 if it is not open. */
+uint64_t fixture_task_clock_ns(int clock);
+
 /* Starts a process that calls `prepare` with the argument, becomes this user, and waits.  Returns when it waits.  The
  * caller kills it and waits for its end; it ends with the test. */
 pid_t fixture_other_user(uid_t user, bool (*prepare)(void *argument), void *argument);
