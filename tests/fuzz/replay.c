@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* replay CHANGES FILE...: runs a fuzzer's function, without libFuzzer, on each file and on CHANGES changed copies of it.
- * The changes depend only on the file's bytes, so a failure can be repeated. An input that crashes or takes 10 s is left
- * at the beginning of the file `replay-input` of the current directory; `replay-length` has its size, a number of 64
- * bits. */
+ * The changes depend only on the file's bytes, so a failure can be repeated. An input that crashes, takes 10 s of CPU
+ * time or does not end in 600 s is left at the beginning of the file `replay-input` of the current directory;
+ * `replay-length` has its size, a number of 64 bits. */
 #include "tests/fuzz/input.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/time.h>
 
-enum { INPUT_MAX_BYTES = 65536, GROWTH_MAX_BYTES = 64, EDITS_MAX = 4, INPUT_MAX_S = 10 };
+enum { INPUT_MAX_BYTES = 65536, GROWTH_MAX_BYTES = 64, EDITS_MAX = 4, INPUT_MAX_CPU_S = 10, INPUT_MAX_S = 600 };
 
 static uint8_t *current;                /* the input that runs, in the file replay-input */
 static uint64_t *current_bytes;         /* its size, in the file replay-length */
@@ -73,15 +74,19 @@ static void *map_file(const char *path, size_t size)
 /* Runs the fuzzer's function on a copy of the current input, so that a sanitizer finds a read past its end. */
 static void run(size_t size)
 {
+	struct itimerval limit = { .it_value = { .tv_sec = INPUT_MAX_CPU_S } };
 	uint8_t *copy = malloc(size > 0 ? size : 1);
 
 	if (copy == NULL)
 		exit(2);
 	memcpy(copy, current, size);
 	*current_bytes = size;
+	/* SIGPROF and SIGALRM end the process. */
+	setitimer(ITIMER_PROF, &limit, NULL);
 	alarm(INPUT_MAX_S);
 	LLVMFuzzerTestOneInput(copy, size);
 	alarm(0);
+	setitimer(ITIMER_PROF, &(struct itimerval){ 0 }, NULL);
 	free(copy);
 }
 

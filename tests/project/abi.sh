@@ -68,7 +68,7 @@ for answer in 3, 7:
     send(answer, $3, bytes($4))
 END
 	chmod 755 "$dir/helper"
-	VIGNETTED=$dir/helper timeout 120 "$dir/host" "$dir/host.vgp"
+	VIGNETTED=$dir/helper timeout $life_s "$dir/host" "$dir/host.vgp"
 }
 # says SENTENCE WHAT SAID
 says() {

@@ -130,7 +130,7 @@ run() {
 		s/^sudo //")
 	files "$command"
 	status=0
-	timeout 300 sh -c "$command" >"$dir/out" 2>&1 </dev/null || status=$?
+	timeout $life_s sh -c "$command" >"$dir/out" 2>&1 </dev/null || status=$?
 	echo "$1: $status"
 	case $status$command in
 	# These statuses are answers: symbols are missing, a string may identify a person, something is slower, or the

@@ -15,7 +15,7 @@ export PATH GOCACHE="$dir/gocache" GOPATH="$dir/gopath" GOFLAGS= GOPROXY=off GOT
 example() {
 	cp "$SRCDIR/examples/primes.$1" .
 	sed -nE '2,8s#^(//)?(\t| {4,})([a-z./].*)#\3#p' "primes.$1" >commands
-	timeout 300 sh -ex ./commands >out 2>&1 || fail "primes.$1: $(cat out)"
+	timeout $life_s sh -ex ./commands >out 2>&1 || fail "primes.$1: $(cat out)"
 	vgtool symbols -o symbols "$2" >>out
 	vgtool resolve -s symbols primes.vgp -o named.vgp 2>>out
 	rm -r symbols                           # the names are in the resolved profile

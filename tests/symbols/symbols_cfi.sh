@@ -134,7 +134,7 @@ echo "minidump: $(wc -l <"$dir/frames") frames"
 grep -q 'symtab, debug, unwind' "$dir/check" || fail "sentry-cli: no unwind information"
 
 # limited COMMAND...: runs a command of which each process may use 30 s of CPU time.  Less than 1 s is used.
-limited() { (ulimit -t 30 && exec timeout 600 "$@"); }
+limited() { (ulimit -t 30 && exec timeout $life_s "$@"); }
 
 # Damaged unwind information: only the damaged parts are left out, and vgtool does not take long, also for an FDE with
 # 100,000 rows (in symbols_cfi.s).

@@ -16,7 +16,7 @@ SEED=${SEED:-1}
 # one message on standard error and no output.  If only function names are missing, output is allowed.
 run() {
 	status=0
-	timeout 60 "$VGTOOL" symbols "$1" >"$dir/out" 2>"$dir/err" || status=$?
+	timeout $life_s "$VGTOOL" symbols "$1" >"$dir/out" 2>"$dir/err" || status=$?
 	case $status in
 	0)
 		[ ! -s "$dir/err" ] || fail "$2: status 0 with an error message: $(head -1 "$dir/err")"

@@ -382,7 +382,7 @@ for version in 4 5; do
 		for packer in dwp llvm-dwp; do
 			# The dwp of binutils does not know DWARF 5, and the dwp of LLVM 14 never ends for GCC's files.
 			case $packer$kind in dwp*5 | llvm-dwpdwo-cc5 | llvm-dwpdwo-gcc5) continue ;; esac
-			(cd "$dir/$kind" && timeout 60 $packer -e program -o "program.$packer")
+			(cd "$dir/$kind" && timeout $life_s $packer -e program -o "program.$packer")
 		done
 		mv "$dir/$kind"/*.dwo "$dir/$kind/parts"
 		for packed in "$dir/$kind"/program.*dwp; do

@@ -30,7 +30,7 @@ __attribute__((noinline)) static void in_program(void)
 }
 int main(void)
 {
-	alarm(300);
+	alarm(3000); /* longer than all steps of the test together */
 	for (;;)
 		in_program();
 }
@@ -84,7 +84,10 @@ library='in_library  [libodd.so]'
 # recorded [COMMAND...]: records the program by a vgtool that the command starts, until it has samples
 recorded() { again "a sample" sampled "$@" "$VGTOOL" record; }
 sampled() {
-	exits 0 "$@" --rate 997 --budget 0 --duration 1 --pid $odd
+	sampled_status=0
+	timeout $life_s "$@" --rate 997 --budget 0 --duration 1 --pid $odd >out 2>err || sampled_status=$?
+	! all_lost err || return 1
+	[ $sampled_status = 0 ] || fail "$*: status $sampled_status: $(cat err)"
 	! grep -q '^no samples' out
 }
 

@@ -70,9 +70,9 @@ int main(int argc, char **argv)
 		return 2;
 	run = vgctl_interval_begin(vgctl_intern("phase"), vgctl_intern("run"), 0);
 	phase("label-alpha", work_alpha, alpha_thread);
-	/* Samples near the end of the first phase are before the instant.  A timer's sample gets a later time if the helper
-	 * loses the CPU after it has fetched samples and before it has listed the threads. */
-	nanosleep(&(struct timespec){ .tv_nsec = 400000000 }, NULL);
+	/* A timer's sample that is fetched after a stop gets a time that is not before the stop.  After this sample,
+	 * which fetches and stops, no sample of the first phase can get a time after the instant. */
+	vgctl_sample(session);
 	vgctl_instant(vgctl_intern("phase"), vgctl_intern("between"), 0);
 	phase("label-omega", work_omega, omega_thread);
 	vgctl_interval_end(run);

@@ -10,8 +10,13 @@ needs node
 # The leak check of a
 # sanitized program uses ptrace(2), which fails while a sample is taken.
 exits 0 env ASAN_OPTIONS=detect_leaks=0 "$VIGNETTED" --rate 200 -o "$dir/whole.vgp" -- "$BUILDDIR/tests/recording/churn" spawn 500
-sleep 1 & sleeper=$!
-exits 0 "$VIGNETTED" --rate 200 --budget 0 --pid $sleeper -o "$dir/slept.vgp"
+sleep 3600 & sleeper=$!
+"$VIGNETTED" --rate 200 --budget 0 --pid $sleeper -o "$dir/slept.vgp" >"$dir/log" 2>&1 & recorder=$!
+pids="$pids $sleeper $recorder"
+await 120 "the profile begins" test -s "$dir/slept.vgp.part"
+sleep 1
+end $sleeper
+wait $recorder || fail "a process that slept: $(cat "$dir/log")"
 # The last samples of a sleeping thread are written when it exits.  Ticks for which the helper got no CPU are counted, too.
 [ "$(info "$dir/slept.vgp" "samples + Object.values(it.lost).reduce((sum, count) => sum + count, 0) >=
 	it.duration_ns / 1e7")" = true ] ||

@@ -16,7 +16,7 @@ cd "$dir"
 shown() {
 	words=$1
 	shift
-	timeout 120 "$@" >out 2>&1 || true
+	timeout $life_s "$@" >out 2>&1 || true
 	for word in $words; do
 		grep -aqF -e "$word" out || fail "$*: no $word in: $(LC_ALL=C tr -c '\n -~' '?' <out | head -n 1 | cut -c 1-160)"
 	done

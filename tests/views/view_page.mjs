@@ -83,8 +83,10 @@ async function checks() {
 		for (const [query, choice] of [["", {}], ["weight=cpu", { weight: "cpu" }], ["track=1", { track: 1 }],
 			["interval=frame", { interval: "frame" }],
 			["interval=inner&weight=cpu&process=0", { interval: "inner", weight: "cpu" }]]) {
-			// The page learns of its new address later, by an event.
+			// The page learns of its new address later, by an event.  Until then it must not write the old
+			// one.
 			await page.value(`new Promise((done) => {
+				addressWrite();
 				addEventListener("hashchange", () => done(), { once: true });
 				location.hash = "table=1&${query}";
 			})`);

@@ -22,4 +22,4 @@ $CC -I "$SRCDIR" -o "$dir/print" "$dir/print.c" "$BUILDDIR/vgtool/page/page_text
 [ "$(wc -c <"$dir/template.html")" -lt 100000 ] || fail "the page is large: $(wc -c <"$dir/template.html") bytes"
 ! LC_ALL=C grep -n '[^ -~]' "$dir/template.html" || fail "the page is not ASCII"
 
-timeout 600 node "$SRCDIR/tests/views/view_page.mjs" "$dir" || fail "see above"
+timeout $life_s node "$SRCDIR/tests/views/view_page.mjs" "$dir" || fail "see above"
