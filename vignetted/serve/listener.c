@@ -85,12 +85,11 @@ static int directory_open(const char *path, struct vg_err *err)
  * -1 and errno. */
 static int name_bind(int fd, const struct sockaddr_un *address, socklen_t length)
 {
-	int rc = bind(fd, (const struct sockaddr *)address, length);
+	int rc, tries = 0;
 
-	for (int tries = 0; rc != 0 && errno == EADDRINUSE && tries < REMOVAL_TRIES; tries++) {
+	while ((rc = bind(fd, (const struct sockaddr *)address, length)) != 0 && errno == EADDRINUSE &&
+	       tries++ < REMOVAL_TRIES)
 		usleep(REMOVAL_PAUSE_US);
-		rc = bind(fd, (const struct sockaddr *)address, length);
-	}
 	return rc;
 }
 
