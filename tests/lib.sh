@@ -215,6 +215,15 @@ may_lack() {
 		print lacking + 0 }'
 }
 
+# reported COMMAND...: runs vgtool record as exits() does.  Returns 1 if all samples were lost.  Fails if the command
+# fails for another reason.
+reported() {
+	status=0
+	timeout $life_s "$@" >"$dir/out" 2>"$dir/err" || status=$?
+	! all_lost "$dir/err" || return 1
+	[ $status = 0 ] || fail "$*: status $status: $(cat "$dir/err")"
+}
+
 # again WHAT COMMAND...: runs the command until it succeeds, at most ten times
 again() {
 	again_what=$1
@@ -247,8 +256,10 @@ end() {
 	for ended in "$@"; do wait "$ended" 2>/dev/null || true; done
 }
 
-# worked PROCESS MS: whether the process has used that much CPU time.  The kernel counts it in units of 10 ms.
-worked() { [ "$(awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat")" -ge "$2" ]; }
+# used_ms PROCESS: prints the CPU time that the process has used; worked PROCESS MS: whether it has used that much.  The
+# kernel counts it in units of 10 ms.
+used_ms() { awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat"; }
+worked() { [ "$(used_ms "$1")" -ge "$2" ]; }
 
 # executed PROCESS: whether that child of the shell has executed its program
 executed() {
@@ -362,7 +373,8 @@ helper_pid() {
 	for fd in /proc/[0-9]*/fd/3; do
 		pid=${fd#/proc/}; pid=${pid%%/*}
 		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$VIGNETTED")" ] || continue
-		# Not the finisher, which is a child of the helper.
+		# Not the finisher: a child of the helper, or, if the helper was killed, a process of another name.
+		[ "$(cat "/proc/$pid/comm")" = vignetted ] || continue
 		parent=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$pid/status" 2>/dev/null)
 		[ "$(readlink "/proc/$parent/exe" 2>/dev/null)" != "$(readlink -f "$VIGNETTED")" ] || continue
 		readlink "/proc/$pid/fd/"* 2>/dev/null | grep -qx "$run" && echo "$pid"

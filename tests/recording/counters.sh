@@ -150,18 +150,15 @@ exec 7>in
 await 120 "the program listens" grep -qx "listen ok" out
 host=$(basename run/*.sock .sock)
 vgctl() { timeout $life_s "$VGCTL" --directory run "$@"; }
-# used_ms: prints the CPU time of the listening program; ran MS: whether it has run for so long since $before
-used_ms() { awk -v tick=$(getconf CLK_TCK) '{ print int(($14 + $15) * 1000 / tick) }' "/proc/$host/stat"; }
-ran() { [ $(($(used_ms) - before)) -ge $1 ]; }
 rc=0
 vgctl begin "$host" -o no.vgp --counter nonsense 2>log || rc=$?
 [ $rc = 2 ] || fail "vgctl begin with an unknown counter: status $rc"
 vgctl begin "$host" -o remote.vgp --counter task-clock --counter page-faults:u >log || fail "the first begin failed"
 vgctl begin "$host" -o other.vgp --counter context-switches >log || fail "the second begin failed"
-before=$(used_ms)
-await 120 "the program runs" ran 500
+before=$(used_ms "$host")
+await 120 "the program runs" worked "$host" $((before + 500))
 vgctl end "$host" 1 >log || fail "the first end failed"
-await 120 "the program runs" ran 600
+await 120 "the program runs" worked "$host" $((before + 600))
 vgctl end "$host" 2 >log || fail "the second end failed"
 clock=$(total remote.vgp task-clock)
 cpu=$("$VGTOOL" report --json --counter task-clock remote.vgp | sed -n '1s/.*"cpu_ns":\([0-9]*\),.*/\1/p')

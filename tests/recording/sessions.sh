@@ -48,12 +48,6 @@ start() {
 	[ "$(stat -c %a "$run/$host.sock")" = 600 ] || fail "other users can connect to the socket"
 }
 
-# used PID: prints the process's CPU time in clock ticks
-used() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
-
-# computed SECONDS: whether the program has had that much CPU time since $used_before
-computed() { [ "$(used "$host")" -ge $((used_before + $1 * $(getconf CLK_TCK))) ]; }
-
 # between VALUE LEAST MOST WHAT: fails unless the value is between LEAST and MOST
 between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || fail "$4: $1 is not $2 to $3"; }
 
@@ -108,7 +102,7 @@ cpu_right() {
 }
 
 # A starved helper may answer late.
-listed_idle() { vgctl list | grep -q "^$host  .*  0 recordings$"; }
+listed_idle() { [ "$(vgctl list | grep -c "^$host  .*  0 recordings$")" = 1 ]; }
 two() {
 	rounds="1 0"
 	[ -z "${SANITIZE-}" ] || rounds=1
@@ -121,8 +115,8 @@ two() {
 		[ "$id" = 2 ] || fail "begin prints $id"
 		[ -e remote.vgp.part ] || fail "remote.vgp.part does not exist"
 		vgctl begin "$host" -o cpu.vgp --rate 99 --mode cpu >log
-		used_before=$(used "$host")
-		await 200 "the program has one second of CPU time" computed 1
+		used_before=$(used_ms "$host")
+		await 200 "the program has one second of CPU time" worked "$host" $((used_before + 1000))
 		vgctl mark "$host" "half time"
 		[ "$(vgctl status "$host" | wc -l)" = 4 ] || fail "status: $(vgctl status "$host")"
 		! vgctl end "$host" 1 2>log || fail "vgctl ended the program's own session"

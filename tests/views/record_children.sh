@@ -97,7 +97,6 @@ started_group() {
 }
 
 # work_more PROCESS...: waits until each of these processes has used 30 ms of CPU time more
-used_ms() { awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat"; }
 work_more() {
 	for process in "$@"; do
 		await 120 "process $process works" worked "$process" $(($(used_ms "$process") + 30))
@@ -142,11 +141,8 @@ sampled() {
 	where=$1
 	shift
 	rm -rf "$where"
-	timeout $life_s "$VGTOOL" record --rate 200 --duration 1 --weight wall -o "$where" "$@" >out 2>err || {
-		all_lost err || fail "$*: $(cat err)"
-		return 1
-	}
-	grep -qF 'root_work  [tree]' out
+	reported "$VGTOOL" record --rate 200 --duration 1 --weight wall -o "$where" "$@" &&
+		grep -qF 'root_work  [tree]' out
 }
 again 'samples of the root' sampled running --children --pid $first
 again 'samples of the roots' sampled two --pid $first,$second
