@@ -45,7 +45,7 @@
 #include <unistd.h>
 
 enum { TIMEOUT_MS = 30, FOREVER_S = 3600, WAITS_MAX = 4096, WAITERS_MAX = 64, BLOCK_BYTES = 4096,
-       LENGTHS_MIN = 10, WAITS_MIN = 11, AWAIT_MAX_S = 120,
+       LENGTHS_MIN = 10, WAITS_MIN = 11, AWAIT_MAX_S = 120, RUNS_MAX = 120,
        LONGER_MAX_NS = 2 * 1000 * 1000,  /* with TIMING: the median wait may change by less than this */
        LONGEST_NS = 20 * 1000 * 1000,    /* without TIMING: the shortest wait may be longer by less than this */
        TICK_NS = 4 * 1000 * 1000 };      /* the kernel rounds timeouts of sockets to scheduler ticks */
@@ -807,7 +807,7 @@ int main(int argc, char **argv)
 	/* One run of the sampler is enough, except on a very slow machine. */
 	do
 		sampled = sample(argv);
-	while (sampled == 0 && !of_all(&waits_enough_sampled) && ++runs < AWAIT_MAX_S);
+	while (sampled == 0 && !of_all(&waits_enough_sampled) && ++runs < RUNS_MAX);
 	phase = -1;
 	if (sampled != 0)
 		printf("the sampler failed: wait status 0x%x\n", sampled);

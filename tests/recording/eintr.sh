@@ -7,6 +7,7 @@
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 needs node
+exact=${TIMING-}${SOAK-}
 
 # run RATE SECONDS TICKS: with TIMING there must be TICKS samples for each thread.  Otherwise repeats with longer runs
 # until there are ten for each thread.

@@ -95,7 +95,7 @@ unread() {
 started said ./endless code
 again "all samples are lost" unread 1 --pid $started --duration 0.2
 stopped $started
-again "all samples are lost" unread 3 -- sh -c 'n=0; while [ $n -lt 200000 ]; do n=$((n + 1)); done; exit 3'
+again "all samples are lost" unread 3 -- sh -c 'n=0; while [ $n -lt 20000 ]; do n=$((n + 1)); done; exit 3'
 
 kill_own TERM $pid
 

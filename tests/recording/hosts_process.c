@@ -38,8 +38,8 @@
 #include "libvgctl/vgctl.h"
 #include "libvgctl/wire.h"
 
-/* SLEEPS_MAX: a helper that waits for the end of the program sleeps 400 times, for a millisecond each. */
-/* HANG_S: a test that takes longer hangs. */
+/* HANG_S: a test that takes longer hangs.  SLEEPS_MAX: a helper that waits for the end of the program sleeps 400 times,
+ * for a millisecond each. */
 enum { HANG_S = 1500, SESSIONS = 20, EXITS = 50, SLEEPS_MAX = 200, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60,
        FORKS = 200, BEGINS = 2000 };
 
@@ -592,8 +592,6 @@ static void forks_in_handler(void)
 	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
 	char text[1000];
 
-	/* The alarm ends a deadlock. */
-	alarm(HANG_S);
 	memset(text, 'x', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
 	ensure(signal(SIGCHLD, SIG_IGN) != SIG_ERR && sigaction(SIGPROF, &action, NULL) == 0 &&
@@ -637,7 +635,6 @@ static void linker_locked(void)
 	/* Without VIGNETTED the library searches the linker's list for its own file, and looks for the helper beside
 	 * this file.  There is no helper. */
 	ensure(unsetenv("VIGNETTED") == 0 && pthread_create(&thread, NULL, begin_and_end, NULL) == 0, "thread");
-	alarm(HANG_S);
 	for (int i = 0; i < BEGINS; i++)
 		dl_iterate_phdr(under_linker_lock, NULL);
 	atomic_store(&done, true);
@@ -731,7 +728,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		if (strcmp(argv[1], kinds[i].name) != 0)
 			continue;
-		alarm(HANG_S);
+		alarm(HANG_S);           /* ends a deadlock */
 		kinds[i].run();
 		return 0;
 	}

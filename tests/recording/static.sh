@@ -52,9 +52,10 @@ int main(int, char **argv)
 }
 END
 
-# record CAPTURE STACKS PROGRAM [ARGUMENT...]: records at least that many stacks into $dir/out.vgp, and, if $waits_in is
-# set, one of a waiting thread of that program.  The program prints a line when it has started.
-waits_in=
+waits_in= waiting=';waits;.*\['
+
+# record CAPTURE STACKS PROGRAM [ARGUMENT...]: records at least that many stacks into $dir/out.vgp.  If $waits_in is
+# set, one of them matches $waiting, with that program's names.  The program prints a line when it has started.
 record() {
 	capture=$1 wanted=$2
 	shift 2
@@ -73,8 +74,6 @@ stacks_recorded() {
 	"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info" && [ "$(info_value stacks)" -ge $wanted ] || return 1
 	[ -z "$waits_in" ] || stacks "$waits_in" | grep -q "$waiting"
 }
-waiting=';waits;.*\['
-
 
 # complete WHAT SPARE PERCENT: fails if more than SPARE stacks and PERCENT of the recorded ones are incomplete
 complete() {

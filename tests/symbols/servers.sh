@@ -99,8 +99,8 @@ CONF
 	pids=$nginx
 	await 120 "nginx answers or has ended" nginx_answers
 }
-# nginx, one process, may write a line of its log after the client has the answer, but before it takes the next request.
-log_complete() { curl -s "$url/whose" >/dev/null; }
+# nginx, one process, may log a request after its client has the answer, but before it takes the next request.  So after
+# this answer the log has all earlier requests.
 nginx_answers() { [ "$(curl -s "$url/whose")" = "$dir" ] || exited $nginx; }
 # Another process may take a port before nginx does.
 for try in 1 2 3; do
@@ -110,7 +110,7 @@ done
 ! exited $nginx || fail "nginx does not start: $(cat "$dir/log")"
 
 for kind in plain encoded gzip gz; do
-	log_complete
+	nginx_answers
 	: >"$dir/access.log"
 	report -s "$url/$kind"
 	named $kind
@@ -124,11 +124,11 @@ for kind in plain encoded gzip gz; do
 	done <"$dir/directories"
 	# The name of the module is nowhere in the cache.
 	[ "$(cached | sed 's:.*/modules/::')" = "$id/symbols.sym" ] || fail "$kind: the cache has $(cached)"
-	log_complete
+	nginx_answers
 	asked=$(grep -c "$id" "$dir/access.log")
 	report -s "$url/$kind/"
 	named "$kind, from the cache"
-	log_complete
+	nginx_answers
 	[ "$(grep -c "$id" "$dir/access.log")" = "$asked" ] ||
 		fail "$kind: a file in the cache is asked for again: $(cat "$dir/access.log")"
 	rm -rf "$XDG_CACHE_HOME"
@@ -139,11 +139,11 @@ silent "a server without the file"
 empty "a server without the file"
 
 # Stores come first, in any order: a server is not asked for a module whose symbols they have.
-log_complete
+nginx_answers
 : >"$dir/access.log"
 report -s "$url/plain" -s "$dir/store"
 named "store and server"
-log_complete
+nginx_answers
 ! grep -q "$id" "$dir/access.log" || fail "the server is asked for symbols that a store has"
 VGTOOL_SYMBOLS="/nowhere:$url/plain:$dir/nothing" report
 named "VGTOOL_SYMBOLS"

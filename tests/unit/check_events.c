@@ -793,7 +793,7 @@ static size_t limited_count(void)
 	const uint64_t from_ns = 500000000;
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *first;
-	uint64_t to_ns, at_ns, token;
+	uint64_t to_ns, at_ns = 0, token = 0;
 	pthread_t thread;
 	size_t count, i;
 	int rc;
@@ -814,9 +814,11 @@ static size_t limited_count(void)
 	ck_assert_uint_eq(summary.limited, 1);
 	to_ns = recorded.profile.duration_ns;
 	count = begins_between(from_ns, to_ns);
-	i = count > 0 ? first_begin() : 0;
-	token = count > 0 ? event(i)->token : 0;
-	at_ns = count > 0 ? event(i)->time_ns : 0;
+	if (count > 0) {
+		i = first_begin();
+		token = event(i)->token;
+		at_ns = event(i)->time_ns;
+	}
 	stopping = true;
 	pthread_join(thread, NULL);
 	session = first;

@@ -83,8 +83,7 @@ async function checks() {
 		for (const [query, choice] of [["", {}], ["weight=cpu", { weight: "cpu" }], ["track=1", { track: 1 }],
 			["interval=frame", { interval: "frame" }],
 			["interval=inner&weight=cpu&process=0", { interval: "inner", weight: "cpu" }]]) {
-			// The page learns of its new address later, by an event.  Until then it must not write the old
-			// one.
+			// The page learns of its new address later, by an event, and must not write the old one before.
 			await page.value(`new Promise((done) => {
 				addressWrite();
 				addEventListener("hashchange", () => done(), { once: true });
