@@ -32,13 +32,13 @@ for (const profile of graph.profiles) {
 		`${profile.name}: ${seconds} s of weights, and it ran for ${ran} s`);
 }
 
-// neighbours() has the most samples of each worker, and of all functions that run.  One sample may stand for seconds in
-// which the machine did something else.
-const most = (list) => list.reduce((a, b) => (b.self_samples > a.self_samples ? b : a)).name;
-const busy = (list) => most(list.filter((entry) => !/nanosleep/.test(entry.name)));
-for (const thread of report.threads.filter((entry) => /^worker/.test(entry.name)))
-	assert.equal(most(thread.functions), "neighbours");
-assert.equal(busy(report.functions), "neighbours");
+// neighbours() has the most samples of each worker, and the program's report adds them up.  The machine decides whether the
+// workers or the snake wait longer for a CPU, and so which function is the first of all.
+const most = (list) => list.reduce((a, b) => (b.self_samples > a.self_samples ? b : a));
+const hottest = report.threads.filter((entry) => /^worker/.test(entry.name)).map((thread) => most(thread.functions));
+assert.deepEqual(hottest.map((entry) => entry.name), ["neighbours", "neighbours"]);
+assert.equal(report.functions.find((entry) => entry.name === "neighbours").self_samples,
+	hottest[0].self_samples + hottest[1].self_samples);
 
 // The recursion is as deep as the snake is long, inlined calls included.
 let deepest = 0;
