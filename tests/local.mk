@@ -403,7 +403,8 @@ check-quick: all tests/unit/runner$(EXEEXT)
 # Shows that no test of a live process fails by chance: N times beside stress-ng, and ONE_CORE times on one CPU.
 flake: all $(check_PROGRAMS)
 	@$(SHELL) $(srcdir)/tests/flake.sh '$(flake_tests)'
-flake_tests = $(suite_tests) $(filter tests/recording/%.sh tests/views/record%.sh tests/views/top.sh,$(TESTS))
+flake_tests = $(suite_tests) $(filter tests/recording/%.sh tests/views/%.sh tests/symbols/%.sh,$(TESTS)) \
+	tests/project/abi.sh tests/project/examples.sh tests/project/languages.sh
 .PHONY: flake
 
 # The recording scripts with the smallest usual limits, and without the capabilities that raise them.  Four scripts need
