@@ -370,7 +370,7 @@ debug_path() {
 
 # helper_pid: prints the pid of the program's helper, which has the directory $run open
 helper_pid() {
-	for fd in /proc/[0-9]*/fd/3; do
+	for fd in /proc/[0-9]*/fd/0; do
 		pid=${fd#/proc/}; pid=${pid%%/*}
 		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$VIGNETTED")" ] || continue
 		# Not the finisher: a child of the helper, or, if the helper was killed, a process of another name.
