@@ -230,6 +230,7 @@ void vgctl_event_heartbeat(int due)
 
 	if (state == NULL || atomic_load_explicit(&state->session, memory_order_relaxed) == 0 || !events_wanted(state))
 		return;
-	vg_lanes_heartbeat(due ? clock_ns() : 0);
+	/* First, because a slow disk delays the rename, and the program must not count as stalled meanwhile. */
 	vg_stalls_rename_written();
+	vg_lanes_heartbeat(due ? clock_ns() : 0);
 }

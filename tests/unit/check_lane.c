@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "tests/unit/suites.h"
 #include "vignetted/target/events.h"
 #include "vignetted/target/lane.h"
@@ -104,6 +105,17 @@ START_TEST(interval_ends_after_its_samples)
 }
 END_TEST
 
+/* A ring with two lanes. */
+static struct vg_lanes *lanes_map(void)
+{
+	struct vg_lanes *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	ck_assert_ptr_ne(shared, MAP_FAILED);
+	shared->used = 2;
+	return shared;
+}
+
 /* A thread's events were written before a scan found the thread. Then it keeps the id that it has in the profiles, if the
  * lane still belongs to it. */
 START_TEST(thread_is_found_after_its_events)
@@ -114,10 +126,7 @@ START_TEST(thread_is_found_after_its_events)
 	struct vg_task other = { .tid = TID + 1 }, task = { .tid = TID };
 	uint32_t ids[VG_RECORDINGS_MAX];
 
-	events.shared = mmap(NULL, sizeof *events.shared, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	ck_assert_ptr_ne(events.shared, MAP_FAILED);
-	events.shared->used = 2;
+	events.shared = lanes_map();
 	events.shared->lanes[1].owner = TID;
 	events.shared->lanes[1].claims = CLAIMS + 1;
 	lanes[1] = (struct vg_events_lane){ .claims = CLAIMS, .known = true, .is_no_task = true, .name = 3,
@@ -138,6 +147,27 @@ START_TEST(thread_is_found_after_its_events)
 }
 END_TEST
 
+/* A drain may take long, and an event that comes meanwhile is later than the drain's time. An event that is later than the
+ * clock is forged. */
+START_TEST(event_is_later_than_the_drain)
+{
+	const uint64_t second_ns = 1000000000, now_ns = vg_now_ns();
+	struct vg_events_lane lanes[2] = { { .claims = 0 }, { .known = true } };
+	struct vg_events events = { .lanes = lanes, .shared = lanes_map(), .begin_ns = now_ns - 10 * second_ns };
+
+	for (uint64_t number = 0; number < 2; number++) {
+		events.shared->records[1][number].time_ns = now_ns + number * 3600 * second_ns;
+		events.shared->records[1][number].type_and_labels = VG_EVENT_INSTANT;
+	}
+	events.shared->lanes[1].head = 2;
+	vg_events_drain(&events, &(struct vg_drain_context){ .now_ns = second_ns });
+	ck_assert_uint_eq(events.malformed, 1);
+	ck_assert_uint_eq(lanes[1].last_ns, 10 * second_ns);
+	ck_assert_uint_eq(events.shared->lanes[1].tail, 2);
+	munmap(events.shared, sizeof *events.shared);
+}
+END_TEST
+
 Suite *lane_suite(void)
 {
 	Suite *suite = suite_create("lane");
@@ -150,6 +180,7 @@ Suite *lane_suite(void)
 	tcase_add_test(tests, lost_records_close_all_intervals);
 	tcase_add_test(tests, interval_ends_after_its_samples);
 	tcase_add_test(tests, thread_is_found_after_its_events);
+	tcase_add_test(tests, event_is_later_than_the_drain);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

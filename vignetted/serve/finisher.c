@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -21,7 +22,8 @@ struct answer {
 };
 
 /* A slow disk may block the helper's write for some seconds, so the helper is killed only after several checks.  A
- * helper that uses CPU time does not hang: a walk of a hostile stack takes seconds on a busy machine. */
+ * helper that uses CPU time, or waits for a CPU, does not hang: a walk of a hostile stack takes seconds on a busy
+ * machine. */
 enum { CHECK_PERIOD_MS = 3000, IDLE_CHECKS_MAX = 3, CHECKS_MAX = 20 };
 
 /* ---- in the child ---- */
@@ -48,9 +50,17 @@ static uint64_t cpu_used_ns(pid_t helper)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
+static bool is_running(pid_t helper)
+{
+	char state[VG_PROCESS_FIELD_BYTES];
+
+	vg_process_status(helper, "State:", state);
+	return state[strspn(state, " \t")] == 'R';
+}
+
 /* Waits until the helper asks or exits.  A helper that reads memory which never arrives (userfaultfd(2), a FUSE
  * file) hangs in the kernel, where only SIGKILL reaches it.  So it gets SIGKILL if a signal that ends the recording
- * stays pending for it, and it uses no CPU time, or the signal stays pending for a minute. */
+ * stays pending for it, and it sleeps and uses no CPU time, or the signal stays pending for a minute. */
 static void request_wait(int socket, pid_t helper)
 {
 	struct pollfd asked = { .fd = socket, .events = POLLIN };
@@ -62,7 +72,7 @@ static void request_wait(int socket, pid_t helper)
 		bool is_pending = end_signal_is_pending(helper);
 
 		pending = is_pending ? pending + 1 : 0;
-		idle = is_pending && used_ns == before_ns ? idle + 1 : 0;
+		idle = is_pending && used_ns == before_ns && !is_running(helper) ? idle + 1 : 0;
 		before_ns = used_ns;
 		if (idle == IDLE_CHECKS_MAX || pending == CHECKS_MAX)
 			kill(helper, SIGKILL);

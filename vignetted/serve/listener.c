@@ -14,7 +14,7 @@
 enum { BACKLOG = 8, STALE_MAX = 1024 };
 
 /* The finisher of a killed helper removes its socket within a millisecond, on an idle machine. */
-enum { REMOVAL_TRIES = 1000, REMOVAL_PAUSE_US = 1000 };
+enum { REMOVAL_TRIES = 10000, REMOVAL_PAUSE_US = 1000 };
 
 /* Sets an address that goes through the directory's descriptor, for two reasons.  A socket address has only 107 bytes
  * for a path.  And if somebody replaces the directory, the address still means the directory that was checked. */

@@ -113,10 +113,10 @@ int vg_recording_open(struct vg_session *session, struct vg_recording *recording
 }
 
 /* Writes the perf counters of all threads for the last time, and closes them. */
-static void counting_end(struct vg_session *session, struct vg_recording *recording)
+static void counting_end(struct vg_session *session, struct vg_recording *recording, uint64_t now_ns)
 {
 	vg_counter_set_end(&recording->counter_set, &recording->recorder.writer, &session->tasks, recording->index,
-			   vg_recording_now_ns(recording));
+			   now_ns);
 	session->with_counters &= ~(1u << recording->index);
 }
 
@@ -125,7 +125,7 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 	if (!recording->open)
 		return;
 	session->live &= ~(1u << recording->index);
-	counting_end(session, recording);
+	counting_end(session, recording, vg_recording_now_ns(recording));
 	vg_events_recording_end(&session->events, recording->index);
 	VG_EACH_TASK(task, &session->tasks)
 		task->in_profiles &= ~(1u << recording->index);
@@ -235,14 +235,16 @@ void vg_recordings_events_fetch(struct vg_session *session, bool last)
 
 void vg_recording_stop(struct vg_session *session, struct vg_recording *recording, const char *reason)
 {
+	uint64_t now_ns = vg_session_now_ns(session);
+
 	if (recording->ended != NULL)
 		return;
 	VG_EACH_TASK(task, &session->tasks) {
 		if ((task->in_profiles & 1u << recording->index) != 0)
-			vg_account_finish(recording, task, vg_session_now_ns(session));
+			vg_account_finish(recording, task, now_ns);
 	}
-	counting_end(session, recording);
-	recording->ended_ns = vg_recording_now_ns(recording);
+	recording->ended_ns = vg_recording_time_ns(recording, now_ns);
+	counting_end(session, recording, recording->ended_ns);
 	session->events.profiles[recording->index].until_ns = recording->begin_session_ns + recording->ended_ns;
 	/* Fetch the events so far.  until_ns keeps events after ended_ns out of this recording. */
 	vg_recordings_events_fetch(session, false);

@@ -163,10 +163,12 @@ static bool all_exit(struct vg_session *session)
 	/* The limit is a time and not a number of turns of this loop: a turn reads the state of every thread, and there
 	 * may be thousands. */
 	const uint64_t deadline_ns = vg_now_ns() + EXIT_TIMEOUT_NS;
+	bool last = false;
 
 	/* The wait is needed because a process closes its descriptors, and its threads exit, before its pidfd reports
 	 * the exit.  The exit is also delayed until we reap a thread that was killed while it was our tracee. */
-	for (int wait_ms = 0; !vg_target_exited(&session->target, wait_ms) && vg_now_ns() < deadline_ns; wait_ms = 1) {
+	for (int wait_ms = 0; !last && !vg_target_exited(&session->target, wait_ms); wait_ms = 1) {
+		last = vg_now_ns() >= deadline_ns;
 		if (vg_tasks_any_alive(&session->tasks))
 			return false;
 		vg_tracer_pending_release(&session->tracer);
