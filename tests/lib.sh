@@ -167,7 +167,7 @@ waits() {
 	shift 4
 	"$VGTOOL" symbols -o "$dir/symbols" "$1" >"$dir/log"
 	# Two seconds are enough, unless the machine is very slow.
-	lengthen "2 4 8 16 32" waits_recorded "$@" ||
+	lengthen "2 4 8 16 32 64 128" waits_recorded "$@" ||
 		fail "$*, $capture: fewer than 100 samples of $call: $(cat "$dir/log.recorded")"
 }
 waits_recorded() {

@@ -948,7 +948,8 @@ static size_t names_check(size_t most)
 		unseen += !seen[i];
 	}
 	free(seen);
-	if (unseen > most)
+	/* A thread that exits just now is two threads, if another one has taken its place in the event ring. */
+	if (unseen > most + profile.threads.count / 50)
 		fail_value("threads of other times are in the profile", most, unseen);
 	return before;
 }

@@ -98,8 +98,14 @@ stall() {
 	stalled stall.vgp.2
 }
 
+both_folded() {
+	"$VGTOOL" resolve -s "$store" wedged.vgp.1.part -o resolved.vgp 2>/dev/null &&
+		"$VGTOOL" folded resolved.vgp >folded && grep -q 'document_save.*futex' folded &&
+		grep -q 'documents_index.*nanosleep' folded
+}
 # A stall that does not end; then the program is killed.
 wedged() {
+	: >folded
 	helper_make
 	"$flight" wedged >printed &
 	pids=$!
@@ -110,6 +116,7 @@ wedged() {
 	await 120 "the file of the stall can be read" holds wedged.vgp.1.part 'it.samples > 0'
 	so_far=$(json holds it.duration_ns)
 	await 120 "one more second of the stall is recorded" holds wedged.vgp.1.part "it.duration_ns >= $so_far + 1e9"
+	await 120 "both threads are in the file: $(cat folded)" both_folded
 	kill -9 $pids
 	wait $pids 2>/dev/null || true
 	helper_exits wedged

@@ -70,8 +70,8 @@ vignetted_alone() {
 	exec_storms
 	summary_and_descriptors
 }
-process() { timeout 1500 "$BUILDDIR/tests/recording/hazards" process; }
-identity_and_policy() { timeout 1500 "$BUILDDIR/tests/recording/hazards" identity policy; }
+process() { timeout $life_s "$BUILDDIR/tests/recording/hazards" process; }
+identity_and_policy() { timeout $life_s "$BUILDDIR/tests/recording/hazards" identity policy; }
 if [ "$(id -u)" != 0 ]; then
 	side_by_side silent_helper freezing_helper vignetted_alone
 	skip "hazards of a program's identity need root"

@@ -121,8 +121,9 @@ static int started(const atomic_int *tid)
 static int waiting(const atomic_int *tid)
 {
 	char path[64], text[256], *name_end = NULL;
+	int waiter = started(tid);
 
-	snprintf(path, sizeof path, "/proc/self/task/%d/stat", started(tid));
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", waiter);
 	while (name_end == NULL || strncmp(name_end, ") S", 3) != 0) {
 		FILE *file = fopen(path, "re");
 
@@ -132,7 +133,7 @@ static int waiting(const atomic_int *tid)
 		name_end = strrchr(text, ')');
 		usleep(1000);
 	}
-	return atomic_load(tid);
+	return waiter;
 }
 
 static int crowd(int sleepers)

@@ -43,7 +43,7 @@ sleeper=${line##* }
 before=$(slices "$sleeper")
 strace -qq -o calls "$VIGNETTED" --pid "$host" --thread "$chosen" --rate 500 -o crowd.vgp 2>err & helper=$!
 pids="$pids $helper"
-await 100 "20 samples" holds crowd.vgp.part 'it.samples >= 20'
+await 600 "20 samples" holds crowd.vgp.part 'it.samples >= 20'
 echo >&7
 wait $helper || fail "the recording failed: $(cat err)"
 grep -q '(the thread ended)$' err || fail "$(cat err)"

@@ -26,9 +26,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "libvgctl/ring.h"
 #include "libvgctl/vgctl.h"
 
@@ -135,10 +135,10 @@ int main(int argc, char **argv)
 		} else if (strcmp(line, "lose\n") == 0) {
 			result = lose(argv[2]);
 		} else if (strcmp(line, "unlisten\n") == 0) {
-			time_t begun = time(NULL);
+			uint64_t begun_ns = vg_now_ns();
 
 			vgctl_unlisten();
-			if (time(NULL) - begun >= 5)
+			if (vg_now_ns() - begun_ns >= UINT64_C(5000000000))
 				result = "late";
 		} else if (strcmp(line, "listen\n") == 0) {
 			result = answer(vgctl_listen(argv[1], &options));

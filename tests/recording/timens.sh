@@ -76,11 +76,13 @@ shifted_by() {
 }
 
 # timer_sampled FUNCTION ARGUMENT...: calls the function with a recording's length in $seconds, until the profile has
-# timer samples: on a very busy machine the program gets too little CPU time for them
+# samples, and timer samples: on a very busy machine the program gets too little CPU time for them, and stops are late
 timer_sampled() {
 	for seconds in 0.5 2 8 32; do
 		"$@"
-		[ "$capture" != stop ] && [ "$(figure timer_samples)" = 0 ] || break
+		due=$(figure timer_samples)
+		[ "$capture" != stop ] || due=1
+		[ "$due" = 0 ] || [ "$(figure samples)" -lt $((due / 2 + 1)) ] || break
 	done
 	checked
 }

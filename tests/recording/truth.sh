@@ -36,8 +36,8 @@ truth() {
 	# The weight of a sample may include time before or after a call of the function, and the kernel updates CPU
 	# time at scheduler ticks, of at most 10 ms.  So each begin and end of a call shifts at most the weight of one
 	# sample and one tick to or from the function, by an evenly distributed share of it.  The bound takes the
-	# largest weights and 6.5 standard errors of the sum, which is exceeded once in 10^10 times.  It grows with the
-	# delays of a busy machine.
+	# largest weights and 6.5 standard errors of the sum, which is exceeded once in 10^10 times, and the CPU time
+	# that is in no weight.  It grows with the delays of a busy machine.
 	missing=$("$VGTOOL" info --json "$dir/shares.vgp" | sed -n 's/.*"cpu_unsampled_ns":\([0-9]*\).*/\1/p')
 	awk -v weights="$dir/weights" -v timing="${TIMING-}" -v capture=$1 -v missing=${missing:-0} '
 		FNR == NR { truth[$1] = $2; calls[$1] = $3; all += $2; next }
@@ -53,7 +53,7 @@ truth() {
 					variance += (largest[i] + 1e7) ^ 2 / 12
 				share = 100 * truth[name] / all
 				weight = 100 * by_weight[name] / sum
-				bound = timing ? 1 : 650 * sqrt(variance) / all
+				bound = timing ? 1 : 650 * sqrt(variance) / all + 100 * missing / all
 				wrong = weight < share - bound || weight > share + bound
 				status = status || wrong
 				printf "%-14s %7.2f%% %7.2f%% %7.2f%%, bound %.2f%s\n", name, share, weight,
