@@ -5,16 +5,18 @@
 # resolved from symbol files and from binaries.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+. "$SRCDIR/tests/views/recorded.sh"
 needs node strace
 
 # --- a program with two libraries, and its profiles ---
 cat >"$dir/program.c" <<'END'
+#include <stdlib.h>
 int work_one(int), work_two(int);
-int main(void)
+int main(int argc, char **argv)
 {
 	int sum = 0;
 
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < (argc > 1 ? 100 * atoi(argv[1]) : 0); i++)
 		sum += work_one(i) + work_two(i);
 	return sum == 1;
 }
@@ -39,8 +41,9 @@ $CC -O1 -g -Wl,--build-id "$dir/program.c" -L"$dir" -lone -ltwo -Wl,-rpath,"$dir
 cp "$dir/built/program" "$dir/program"
 strip "$dir/program" "$dir/libone.so" "$dir/libtwo.so"
 
-recorded -o "$dir/a.vgp" --rate 1999 -- "$dir/program"
-recorded -o "$dir/b.vgp" --rate 1999 -- "$dir/program"
+# Each library has half of the CPU time.  It has less than a tenth of 60 samples with a probability of 1e-10.
+record_until 60 "$dir/a.vgp" "$dir/program" --mode cpu --rate 1999
+record_until 60 "$dir/b.vgp" "$dir/program" --mode cpu --rate 1999
 
 # --- symbols: in parallel, with ordered output, also if files fail ---
 mkdir "$dir/bad"

@@ -66,6 +66,8 @@ start() {
 	pids="$pids $starter"
 	await 120 "the program of $*" found $starter
 	odd=$(program_of $starter)
+	# It may still be in the dynamic linker.
+	await 600 "the program of $* works" worked $odd 50
 }
 
 # odd_end: ends the program

@@ -14,7 +14,9 @@ cd "$dir"
 cat >program.c <<'END'
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #include "vgctl.h"
 
 static volatile unsigned sink;
@@ -52,10 +54,14 @@ static void phase(const char *name, void (*work)(void), void *(*start)(void *))
 {
 	struct vgctl_interval interval = vgctl_interval_begin(vgctl_intern("phase"), vgctl_intern(name), 0);
 	pthread_t thread;
+	struct stat tasks;
 
 	pthread_create(&thread, NULL, start, NULL);
 	work();
 	pthread_join(thread, NULL);
+	/* Until the kernel has released the thread, it can be sampled. */
+	while (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 3)
+		usleep(1000);
 	vgctl_interval_end(interval);
 }
 int main(int argc, char **argv)
@@ -170,9 +176,10 @@ same
 # The interval "run" may have begun in the first millisecond, but not in the microsecond in which the recording began.
 exits 1 "$VGTOOL" cut --time 0..0.000001 -o nothing.vgp part.vgp
 
-# A damaged profile
-{ head -c $(($(stat -c %s plain.vgp) / 2)) plain.vgp; printf '\377\377\377'
-	tail -c +$(($(stat -c %s plain.vgp) / 2 + 4)) plain.vgp; } >damaged.vgp
+# A damaged profile, of several chunks
+"$BUILDDIR/tests/views/events_write" even long.vgp
+{ head -c $(($(stat -c %s long.vgp) / 2)) long.vgp; printf '\377\377\377'
+	tail -c +$(($(stat -c %s long.vgp) / 2 + 4)) long.vgp; } >damaged.vgp
 exits 0 "$VGTOOL" cut --time 0.. -o part.vgp damaged.vgp
 has err 'damaged at offset'
 [ "$(info part.vgp samples)" = "$(info damaged.vgp samples)" ] || fail "the part of a damaged profile lacks samples"

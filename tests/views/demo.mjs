@@ -32,8 +32,8 @@ for (const profile of graph.profiles) {
 		`${profile.name}: ${seconds} s of weights, and it ran for ${ran} s`);
 }
 
-// neighbours() has the most samples of each worker, and the program's report adds them up.  The machine decides whether the
-// workers or the snake wait longer for a CPU, and so which function is the first of all.
+// neighbours() has the most samples of each worker that runs, and the program's report adds them up.  The machine decides
+// whether the workers or the snake get more CPU time, and so which function is the first of all.
 const most = (list) => list.reduce((a, b) => (b.self_samples > a.self_samples ? b : a));
 const hottest = report.threads.filter((entry) => /^worker/.test(entry.name)).map((thread) => most(thread.functions));
 assert.deepEqual(hottest.map((entry) => entry.name), ["neighbours", "neighbours"]);

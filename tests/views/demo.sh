@@ -17,8 +17,10 @@ demo() {
 	(unset VIGNETTED; LIFE_SECONDS=$seconds sh "$SRCDIR/examples/demo.sh" "$dir") \
 		>"$dir/output" 2>&1 || fail "the demo: $(cat "$dir/output")"
 	seconds=$((2 * seconds))
-	"$VGTOOL" report --json --on-cpu "$dir/life.resolved.vgp" >"$dir/report"
-	[ "$(json "$dir/report" 'it.threads.filter((thread) => /^worker/.test(thread.name)).every((worker) =>
+	"$VGTOOL" info --json "$dir/life.resolved.vgp" >"$dir/info.json"
+	"$VGTOOL" report --json --on-cpu "$dir/life.resolved.vgp" >"$dir/report.json"
+	# An incomplete stack before a wait for a CPU counts for each period of the wait.
+	[ "$(json "$dir/info.json" 'it.stacks_complete >= 0.999 * it.stacks')" = true ] && [ "$(json "$dir/report.json" 'it.threads.filter((thread) => /^worker/.test(thread.name)).every((worker) =>
 			worker.samples >= 62) &&
 		it.functions.find((row) => row.name === "snake_measure").total_samples >= 60')" = true ]
 }
@@ -28,7 +30,5 @@ for file in life.vgp symbols life.resolved.vgp life.speedscope.json; do
 	[ -s "$dir/$file" ] || fail "the demo has not written $file"
 done
 [ ! -e "$dir/life.vgp.part" ] || fail "the demo left life.vgp.part"
-"$VGTOOL" info --json "$dir/life.resolved.vgp" >"$dir/info.json"
-"$VGTOOL" report --json "$dir/life.resolved.vgp" >"$dir/report.json"
 node "$SRCDIR/tests/views/demo.mjs" "$dir"
 speedscope check "$release" "$dir/life.speedscope.json"

@@ -116,7 +116,7 @@ started_group command 4 "$VGTOOL" record --children --rate 997 --budget 0 -o com
 group_end 7
 all_named
 has err 'vgtool record: command: '
-[ "$(ls command/tree.*.vgp | wc -l)" = 3 ] || fail "not three profiles of tree: $(ls command)"
+profiles command 4
 exits 0 "$VGTOOL" report --by process command
 [ "$(grep -c ' tree$' out)" = 3 ] || fail "not three rows: $(cat out)"
 # The kept profiles have the names of functions.
@@ -165,6 +165,7 @@ all_named
 has err '(interrupted by a signal)'
 profiles stopped 3
 started_group alone 3 "$VGTOOL" record --children --rate 200 -o alone --pid $first
+work_more $first
 kill -s TERM $group
 group_end 0
 profiles alone 3
@@ -176,6 +177,7 @@ for helper in $(cat /proc/$group/task/$group/children); do
 done
 two_left() { [ "$(wc -w <"/proc/$group/task/$group/children")" = 2 ]; }
 await 120 'the end of a recording' two_left
+work_more $first
 kill -s TERM $group
 group_end 0
 has err "1 process could not be recorded; the first: process $worker: vignetted was ended by a signal: Killed"
@@ -186,7 +188,15 @@ end $first $second
 # 20 ms of CPU time.  `sleep 0.1` is seen, but not recorded: it uses less, and ends before it is a second old.
 started_group traced 3 "$VGTOOL" record --children --rate 997 --budget 0 -o traced -- sh -c '
 	strace -o log.strace ./tree 0.2 traced.go; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; done'
-work_more "$(cat traced.go.pid)"
+traced=$(cat traced.go.pid)
+work_more "$traced"
+# The three recordings so far may be those of the shell and of strace, too.
+children_recorded() {
+	worker=$(cat "/proc/$traced/task/$traced/children")
+	grandchild=$(cat "/proc/${worker% }/task/${worker% }/children")
+	ls traced/*."${worker% }".vgp.part traced/*."${grandchild% }".vgp.part
+}
+await 120 "the worker and the grandchild are recorded: $(ls traced)" children_recorded
 : >traced.go
 group_end 0
 has err 'could not be recorded; the first: process '

@@ -68,6 +68,9 @@ viewers_make='
 	${CXX:-c++} -std=c++17 -O2 -g -Wl,--build-id=sha1 -pthread -I"$SRCDIR/libvgctl" -o "$1" "$source" "$library"
 	. "$SRCDIR/tests/lib.sh"
 	. "$SRCDIR/tests/views/recorded.sh"
-	enough() { "$1" "$2" && [ "$(effective "$2")" -ge 150 ]; }
-	again "150 samples" enough "$1" "$2.new"
+	enough() {
+		"$1" "$2" && [ "$(effective "$2")" -ge 150 ] && "$VGTOOL" folded --threads "$2" >"$2.folded" &&
+			grep -q "^sleeper.*\[clock_nanosleep\]" "$2.folded" && grep -q "^reader.*\[read\]" "$2.folded"
+	}
+	again "150 samples, and both waits" enough "$1" "$2.new"
 	mv "$2.new" "$2"'

@@ -39,12 +39,12 @@ __attribute__((noinline)) long busy(void)
 }
 int main(int argc, char **argv)
 {
-	(void)argv;
 	alarm(3000);
 	signal(SIGUSR1, on_signal);
+	second = argc > 1 && argv[1][0] == 's';
 	for (;;) {
 		busy();
-		if (argc < 2)
+		if (argc < 2 || second)
 			usleep(20000);
 	}
 }
@@ -226,7 +226,9 @@ top.key(b"\x1b[Aq")
 top.end(0)
 
 # ---- the other ends; Ctrl-S stops no output ----
-tops = [Top(target.pid) for _ in range(8)]
+# A target that waits for a CPU stays the tracee of one vignetted, so each has its own.
+seconds = [started("./program", "second") for _ in range(8)]
+tops = [Top(second.pid) for second in seconds]
 for top in tops:
     top.await_text("evil")
 for keys, status in ((b"\x03", 0), (b"\x1c", 0), (b"\x13q", 0)):
@@ -258,6 +260,10 @@ while top.process.poll() is None and time.time() < end:
     time.sleep(0.02)
 if top.process.returncode != -signal.SIGTERM:
     fail(f"without a reader of the terminal: status {top.process.returncode}")
+
+for second in seconds:
+    second.kill()
+    second.wait()
 
 # ---- addresses; a profile that is full ----
 full = started("./program", "full")

@@ -39,7 +39,7 @@ static int helper(const char *directory)
 	printf("%d\n", getpid());
 	fflush(stdout);
 	while ((peer = accept(socket_fd, NULL, NULL)) >= 0) {
-		if (vg_channel_receive(peer, &message, NULL, NULL, 10000) == 0) {
+		if (vg_channel_receive(peer, &message, NULL, NULL, -1) == 0) {
 			bool status = message.kind == VG_WIRE_STATUS;
 
 			memset(&message, 0, sizeof message);
