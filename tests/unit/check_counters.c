@@ -312,10 +312,11 @@ static uint64_t stops_count(void)
 }
 
 /* Returns the number of stops that may be in no interval. Each gave a sample, or a loss of a kind that has a stop.
- * A tick that the helper skipped has no stop: there can be any number of them if the helper gets no CPU. */
+ * A tick that the helper skipped has no stop. A thread that did not stop in time is not counted as stopped, and the
+ * switch remains in its counts. There can be any number of both if the helper or the thread gets no CPU. */
 static uint64_t stops_uncounted(void)
 {
-	static const char *const with_stop[] = { "not_stopped", "forbidden", "unreadable", "no_memory" };
+	static const char *const with_stop[] = { "forbidden", "unreadable", "no_memory" };
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < sizeof with_stop / sizeof *with_stop; i++) {

@@ -576,7 +576,7 @@ static void exits_await(const pid_t *tids, int count)
 START_TEST(lanes_are_reused)
 {
 	enum { ROUNDS = 40, AT_ONCE = 20 };
-	size_t named = 0, events[ROUNDS * AT_ONCE + 10] = { 0 };
+	size_t named = 0, events[ROUNDS * AT_ONCE + 1 + ROUNDS] = { 0 };
 
 	short_label = vgctl_intern("kind");
 	begin(VGCTL_ON_DEMAND);
@@ -594,7 +594,8 @@ START_TEST(lanes_are_reused)
 	end();
 	ck_assert_uint_eq(summary.events, 2 * ROUNDS * AT_ONCE);
 	ck_assert_uint_eq(summary.events_dropped, 0);
-	ck_assert_uint_le(recorded.profile.threads.count, ROUNDS * AT_ONCE + 1);
+	/* A thread that exits just now is two threads, if another one has taken its place in the event ring. */
+	ck_assert_uint_le(recorded.profile.threads.count, ROUNDS * AT_ONCE + 1 + ROUNDS);
 	for (size_t i = 0; i < recorded.profile.events.count; i++)
 		events[recorded.profile.events.items[i].thread]++;
 	for (size_t i = 0; i < recorded.profile.threads.count; i++) {
@@ -831,7 +832,8 @@ static size_t limited_count(void)
 	ck_assert_uint_eq(event(i)->token, token);
 	/* the time on the first session's clock at which the second one began; each profile has whole microseconds */
 	at_ns = event(i)->time_ns - at_ns;
-	ck_assert_uint_ge(count, begins_between(at_ns + from_ns + ROUNDING_NS, at_ns + to_ns - ROUNDING_NS));
+	/* The thread may have read the time of one more event, and not have written it when the session ended. */
+	ck_assert_uint_ge(count + 1, begins_between(at_ns + from_ns + ROUNDING_NS, at_ns + to_ns - ROUNDING_NS));
 	ck_assert_uint_le(count, begins_between(at_ns + from_ns - ROUNDING_NS, at_ns + to_ns + ROUNDING_NS));
 	return count;
 }
