@@ -375,7 +375,7 @@ helper_pid() {
 		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$VIGNETTED")" ] || continue
 		# Not the finisher: a child of the helper, or, if the helper was killed, a process of another name.
 		[ "$(cat "/proc/$pid/comm")" = vignetted ] || continue
-		parent=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$pid/status" 2>/dev/null)
+		parent=$(parent "$pid")
 		[ "$(readlink "/proc/$parent/exe" 2>/dev/null)" != "$(readlink -f "$VIGNETTED")" ] || continue
 		readlink "/proc/$pid/fd/"* 2>/dev/null | grep -qx "$run" && echo "$pid"
 	done
