@@ -370,13 +370,14 @@ debug_path() {
 
 # helper_pid: prints the pid of the program's helper, which has the directory $run open
 helper_pid() {
+	helper_exe=$(readlink -f "$VIGNETTED")
 	for fd in /proc/[0-9]*/fd/0; do
 		pid=${fd#/proc/}; pid=${pid%%/*}
-		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$VIGNETTED")" ] || continue
+		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$helper_exe" ] || continue
 		# Not the finisher: a child of the helper, or, if the helper was killed, a process of another name.
 		[ "$(cat "/proc/$pid/comm")" = vignetted ] || continue
 		parent=$(parent "$pid")
-		[ "$(readlink "/proc/$parent/exe" 2>/dev/null)" != "$(readlink -f "$VIGNETTED")" ] || continue
+		[ "$(readlink "/proc/$parent/exe" 2>/dev/null)" != "$helper_exe" ] || continue
 		readlink "/proc/$pid/fd/"* 2>/dev/null | grep -qx "$run" && echo "$pid"
 	done
 	return 0

@@ -126,8 +126,8 @@ run() {
 		! echo "$1" | grep -qE "$pattern" || echo "$words"
 	done)
 	[ -z "$reason" ] || { echo "left out ($reason): $1"; return; }
-	command=$(echo "$1" | sed -E "s/\b(4711|24838)\b/$started/g; s/--duration[ =][0-9]+/--duration 1/; s/0\.05\.\.0\.1/0.05../; s|/opt/|opt/|g
-		s/^sudo //")
+	command=$(echo "$1" | sed -E "s/\b(4711|24838)\b/$started/g; s/--duration[ =][0-9]+/--duration 1/
+		s/0\.05\.\.0\.1/0.05../; s|/opt/|opt/|g; s/^sudo //")
 	files "$command"
 	status=0
 	timeout $life_s sh -c "$command" >"$dir/out" 2>&1 </dev/null || status=$?

@@ -103,8 +103,9 @@ grep -q 'named.vgp: no perf counter cycles; it was recorded with page-faults, co
 # The counters of the first thread open again with its next sample.  If the helper has no CPU until then, page faults are
 # missing.
 execve_counted() {
-	some_recorded -o exec.vgp --rate 199 --counter page-faults,cs -- ./pages again && faults=$(total exec.vgp page-faults) &&
-		[ "$faults" -ge 3500 ] && [ "$faults" -le 4500 ]
+	some_recorded -o exec.vgp --rate 199 --counter page-faults,cs -- ./pages again || return 1
+	faults=$(total exec.vgp page-faults)
+	[ "$faults" -ge 3500 ] && [ "$faults" -le 4500 ]
 }
 again "3500 to 4500 page faults with an execve" execve_counted
 

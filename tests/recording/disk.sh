@@ -166,6 +166,7 @@ full() {
 	[ -f small/p.vgp ] && [ ! -e small/p.vgp.part ] || fail "full: $(ls small)"
 	# There may be no room for the end of the profile.
 	readable small/p.vgp 'the disk is full' null
+	holds small/p.vgp 'it.samples > 0' || fail "full: no samples"
 	alive "while the disk is full"
 
 	# Full from the start

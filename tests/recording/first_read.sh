@@ -43,9 +43,8 @@ traced() {
 	shift 2
 	await 120 "the helper reads process $name, or has ended" either_or_exited "$@"
 	kill_own INT $recorder
-	wait $recorder || only_lost || fail "$name: $(cat log)"
+	wait $recorder || all_lost log || fail "$name: $(cat log)"
 }
-only_lost() { all_lost log; }
 either_or_exited() { "$@" || exited $recorder; }
 
 sleep 1000 & pid=$!
@@ -54,7 +53,7 @@ traced pid $pid ./reads pid.trace
 check --pid pid.trace
 # The command ends when the helper has read it.
 timeout $life_s strace -qq -o command.trace -e $calls "$VIGNETTED" -o command.vgp -- \
-	sh -c 'until ./reads command.trace; do sleep 0.05; done' 2>log || only_lost || fail "COMMAND: $(cat log)"
+	sh -c 'until ./reads command.trace; do sleep 0.05; done' 2>log || all_lost log || fail "COMMAND: $(cat log)"
 check COMMAND command.trace
 
 # The instructions of a program without unwind information are read by process_vm_readv(2), and not from /proc/PID/mem.
@@ -78,7 +77,7 @@ stopped $started
 # If the system forbids filters, the helper works without one and says so.
 [ "$(info pid.vgp unconfined)" = 0 ] || fail "the profile of a confined helper says that it was unconfined"
 timeout $life_s "$BUILDDIR/tests/recording/confined" filters "$VIGNETTED" --pid $pid --duration 0.1 -o open.vgp 2>log ||
-	only_lost || fail "unconfined: $(cat log)"
+	all_lost log || fail "unconfined: $(cat log)"
 grep -q '^vignetted: the helper is not confined: the seccomp filter cannot be loaded: ' log || fail "no message: $(cat log)"
 [ "$(info open.vgp unconfined)" = 1 ] || fail "the profile does not say that the helper was unconfined"
 
@@ -89,7 +88,7 @@ unread() {
 	shift
 	timeout $life_s "$BUILDDIR/tests/recording/confined" registers \
 		"$VIGNETTED" --capture stop --rate 97 -o lost.vgp "$@" 2>log || status=$?
-	only_lost || return 1
+	all_lost log || return 1
 	[ $status = $expected ] || fail "$*: expected status $expected, got $status: $(cat log)"
 }
 started said ./endless code

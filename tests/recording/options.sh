@@ -175,8 +175,7 @@ thread.join()
 END
 # On a busy machine the helper may get no CPU while the thread lives.
 two_threads() {
-	timeout $life_s "$VIGNETTED" --rate 997 -o two.vgp -- /usr/bin/python3 two.py 2>log || { all_lost log && return 1; } ||
-		fail "two threads: $(cat log)"
+	timeout $life_s "$VIGNETTED" --rate 997 -o two.vgp -- /usr/bin/python3 two.py 2>log || fail "two threads: $(cat log)"
 	[ "$(info two.vgp threads)" = 2 ]
 }
 again "a recording of two threads" two_threads

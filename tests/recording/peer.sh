@@ -145,7 +145,7 @@ few_descriptors() {
 		pids="$pids $reader"
 		(ulimit -n $limit
 			timeout $life_s "$VGCTL" --directory run begin 4711 -o secret/in/few.vgp 2>log >pipe \
-			3<log 4<log 5<log 6<log 7<log 8<log 9<log || true)
+				3<log 4<log 5<log 6<log 7<log 8<log 9<log || true)
 		await 120 "vgctl closes its standard output" exited $reader
 		limit=$((limit + 1))
 		[ "$(cat begun)" = 1 ] || stopped $server

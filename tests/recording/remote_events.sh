@@ -56,8 +56,8 @@ off() {
 	[ "$answer" = 0 ]
 }
 
-# events FILE: prints the profile's events without times: number of the thread, type, label, value, and the numbers of the interval
-# and of its parent.  Writes the number of dropped events into the file "dropped".
+# events FILE: prints the profile's events without times: number of the thread, type, label, value, and the numbers of the
+# interval and of its parent.  Writes the number of dropped events into the file "dropped".
 events() {
 	"$VGTOOL" dump "$1" >dump || fail "$1: no profile"
 	node -e 'const records = require("fs").readFileSync("dump", "utf8").trim().split("\n").map(JSON.parse);
@@ -70,7 +70,8 @@ events() {
 			if (it.kind !== "event") continue;
 			if (it.type === 1 || it.type === 3) numbers.set(it.token, numbers.size);
 			if (!threads.has(it.thread)) threads.set(it.thread, threads.size);
-			console.log(threads.get(it.thread), it.type, labels.get(it.label) ?? "-", it.value, number(it.token), number(it.parent));
+			console.log(threads.get(it.thread), it.type, labels.get(it.label) ?? "-", it.value, number(it.token),
+				number(it.parent));
 		}
 		require("fs").writeFileSync("dropped", String(dropped));'
 }

@@ -104,7 +104,8 @@ cpu_right() {
 # A starved helper may answer late.
 listed_idle() { [ "$(vgctl list | grep -c "^$host  .*  0 recordings$")" = 1 ]; }
 cpu_grown() {
-	"$VGTOOL" report --json --weight cpu cpu.vgp.part >report 2>/dev/null && [ "$(json report 'it.cpu_ns >= 900e6')" = true ]
+	"$VGTOOL" report --json --weight cpu cpu.vgp.part >report 2>/dev/null &&
+		[ "$(json report 'it.cpu_ns >= 900e6')" = true ]
 }
 two() {
 	rounds="1 0"
@@ -502,7 +503,10 @@ for i in range(20):
 print("listening", flush=True)
 signal.pause()' "$run"
 	# A starved vgctl may leave some out.
-	complete_list() { vgctl list >listed 2>log || fail "list beside silent sockets: $(cat log)"; ! grep -q 'left out' log; }
+	complete_list() {
+		vgctl list >listed 2>log || fail "list beside silent sockets: $(cat log)"
+		! grep -q 'left out' log
+	}
 	again "vgctl asks all sockets" complete_list
 	[ "$(grep -c '^vgctl: process 20000000[0-9]*: no answer from the helper: ' log)" = 20 ] || fail "list: $(cat log)"
 	# A starved helper may answer late.

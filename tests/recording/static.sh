@@ -68,7 +68,7 @@ record() {
 record_started() {
 	# 0.15 s are enough, unless the machine is very slow or busy.
 	lengthen "0.15 0.6 2.4 10 40 160" stacks_recorded ||
-		fail "$*, $capture: fewer than $wanted stacks: $(cat "$dir/log.recorded")"
+		fail "$*, $capture: fewer than $wanted stacks${shown_in:+, or none that matches '$shown'}: $(cat "$dir/log.recorded")"
 	stopped $started
 }
 stacks_recorded() {

@@ -35,7 +35,8 @@ cpython() {
 	suites="test_select test_epoll test_fcntl test_threadsignals"
 	[ -z "${SOAK-}" ] || suites="$suites test_signal test_selectors test_asyncio test_subprocess test_threading"
 	# These fail on a busy machine: they allow a call 10 ms, a signal 2 s, or a thread 1 s until it has looked at a lock.
-	ignored="-i test_control_and_wait -i test_unregister_closed -i test_*lock_acquire_interruption -i test_*lock_acquire_retries_on_intr -i test_interrupted_timed_acquire"
+	ignored="-i test_control_and_wait -i test_unregister_closed -i test_interrupted_timed_acquire
+		-i test_*lock_acquire_interruption -i test_*lock_acquire_retries_on_intr"
 	[ -z "${TIMING-}" ] || ignored=
 	set -f
 	same cpython "$cpython" /usr/bin/python3 -m test $ignored $suites

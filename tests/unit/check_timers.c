@@ -105,6 +105,16 @@ struct spun {
 	uint64_t cpu_ns, clock_ns, wall_ns;
 };
 
+/* Closes the task-clock of fixture_task_clock_open(). Returns its time; at least cpu_ns, also if it was not open. */
+static uint64_t task_clock_end(int clock, uint64_t cpu_ns)
+{
+	uint64_t clock_ns = fixture_task_clock_ns(clock);
+
+	if (clock >= 0)
+		close(clock);
+	return clock_ns > cpu_ns ? clock_ns : cpu_ns;
+}
+
 /* Spins for that CPU time in a session. */
 static struct spun record_spinning_ms(struct recorded *recorded, enum vgctl_mode mode, int stop_always, uint64_t ms)
 {
@@ -115,11 +125,7 @@ static struct spun record_spinning_ms(struct recorded *recorded, enum vgctl_mode
 
 	spin_ms(ms);
 	spun.cpu_ns = spin_cpu_ns() - cpu_ns;
-	spun.clock_ns = fixture_task_clock_ns(clock);
-	if (clock >= 0)
-		close(clock);
-	if (spun.clock_ns < spun.cpu_ns)
-		spun.clock_ns = spun.cpu_ns;
+	spun.clock_ns = task_clock_end(clock, spun.cpu_ns);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 	spun.wall_ns = spin_now_ns() - now_ns;
 	recorded_read(recorded, path);
@@ -181,11 +187,7 @@ static void *spinning_thread(void *argument)
 
 	spin_ms(spinner->ms);
 	ck_assert_int_eq(vgctl_sample(spinner->session), 0);
-	spinner->clock_ns = fixture_task_clock_ns(clock);
-	if (clock >= 0)
-		close(clock);
-	if (spinner->clock_ns < spin_cpu_ns())
-		spinner->clock_ns = spin_cpu_ns();
+	spinner->clock_ns = task_clock_end(clock, spin_cpu_ns());
 	return NULL;
 }
 

@@ -20,11 +20,12 @@ demo() {
 	"$VGTOOL" info --json "$dir/life.resolved.vgp" >"$dir/info.json"
 	"$VGTOOL" report --json --on-cpu "$dir/life.resolved.vgp" >"$dir/report.json"
 	# An incomplete stack before a wait for a CPU counts for each period of the wait.
-	[ "$(json "$dir/info.json" 'it.stacks_complete >= 0.999 * it.stacks')" = true ] && [ "$(json "$dir/report.json" 'it.threads.filter((thread) => /^worker/.test(thread.name)).every((worker) =>
+	[ "$(json "$dir/info.json" 'it.stacks_complete >= 0.999 * it.stacks')" = true ] || return 1
+	[ "$(json "$dir/report.json" 'it.threads.filter((thread) => /^worker/.test(thread.name)).every((worker) =>
 			worker.samples >= 62) &&
 		it.functions.find((row) => row.name === "snake_measure").total_samples >= 60')" = true ]
 }
-again "62 samples of each worker, and 52 of the snake" demo
+again "62 samples of each worker, 60 of the snake, and complete stacks" demo
 cat "$dir/output"
 for file in life.vgp symbols life.resolved.vgp life.speedscope.json; do
 	[ -s "$dir/$file" ] || fail "the demo has not written $file"

@@ -28,7 +28,7 @@ struct vg_listener {
 /*
  * Creates the directory if necessary, removes sockets in it on which nobody listens any more, and listens.  Call it
  * before the helper is confined.  Returns 0; -EPERM if the directory belongs to another user or is open to others;
- * -EADDRINUSE if the socket exists already, and still does a second later; or another negative errno.
+ * -EADDRINUSE if the socket exists already, and still does ten seconds later; or another negative errno.
  */
 int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t pid,
 		     struct vg_err *err);

@@ -20,8 +20,8 @@ struct event_record {
  * forged. */
 static const uint64_t CLOCK_AHEAD_MAX_NS = 1000000000;
 
-/* The clock is read only for a record that is late by the drain's time: a drain can take long on a busy machine, while
- * the host writes records. */
+/* The clock is read only for a record that is ahead of the drain's time: a drain can take long on a busy machine, and
+ * the host writes records meanwhile. */
 static bool is_ahead(const struct event_record *record, uint64_t drained_ns)
 {
 	return record->time_ns > drained_ns + CLOCK_AHEAD_MAX_NS && record->time_ns > vg_now_ns() + CLOCK_AHEAD_MAX_NS;
