@@ -118,6 +118,58 @@ START_TEST(stack_where_a_file_was_mapped)
 }
 END_TEST
 
+/* The kernel maps a page of the main stack when the page is first used.  A function that has not used the lower end of
+ * its frame has a stack pointer at an address that is not mapped. */
+START_TEST(frame_that_is_not_used_yet)
+{
+	static const struct {
+		size_t unused_bytes; bool main_stack, copied;
+	} cases[] = {
+		{ 0, false, true }, /* only the red zone is not mapped */
+		{ 0, true, true },
+		{ 16, true, true },
+		{ CODE_BYTES, true, true },
+		{ 3 * CODE_BYTES + 48, true, true },
+		{ 64 * 1024, true, true },
+		{ 16, false, false },
+		{ 64 * 1024 + 16, true, false },
+		{ VG_SNAPSHOT_MAX_BYTES, true, false },
+	};
+	const size_t bytes = VG_SNAPSHOT_MAX_BYTES + 3 * CODE_BYTES;
+	unsigned char *low = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *used = low + bytes - (size_t)2 * CODE_BYTES;
+	struct vg_snapshot *snapshot = &walker.snapshot;
+
+	ck_assert_ptr_ne(low, MAP_FAILED);
+	ck_assert_uint_gt(modules.stack_end, (uint64_t)&low);
+	ck_assert_int_eq(mprotect(used, CODE_BYTES, PROT_READ | PROT_WRITE), 0);
+	memcpy(used, stack, sizeof stack);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint64_t sp = (uint64_t)used - cases[i].unused_bytes, word = 1;
+
+		modules.stack_end = cases[i].main_stack ? (uint64_t)used + CODE_BYTES : 0;
+		vg_regs_set(&snapshot->regs, (uint64_t)asm_return, sp, NULL);
+		memset(snapshot->stack, 0xff, VG_SNAPSHOT_MAX_BYTES);
+		snapshot->other.sp = sp;
+		ck_assert_int_eq(vg_snapshot_read_stack(snapshot, getpid(), 128 * 1024), 0);
+		vg_snapshot_read_other_stack(snapshot, getpid(), 128 * 1024);
+		ck_assert_uint_eq(snapshot->stack_bytes, cases[i].copied ? cases[i].unused_bytes + CODE_BYTES : 0);
+		ck_assert_uint_eq(snapshot->other.bytes, snapshot->stack_bytes);
+		ck_assert_int_eq(snapshot->stack_end_copied, cases[i].copied);
+		ck_assert_int_eq(vg_snapshot_word(snapshot, (uint64_t)used + 24, &word), cases[i].copied ? 0 : -1);
+		ck_assert_uint_eq(word, cases[i].copied ? stack[3] : 1);
+		if (cases[i].unused_bytes == 0 || !cases[i].copied)
+			continue;
+		ck_assert_int_eq(vg_snapshot_word(snapshot, sp, &word), 0);
+		ck_assert_uint_eq(word, 0);
+		ck_assert_int_eq(vg_snapshot_word(snapshot, (uint64_t)used - 8, &word), 0);
+		ck_assert_uint_eq(word, 0);
+	}
+	snapshot->other.sp = 0;
+	munmap(low, bytes);
+}
+END_TEST
+
 /* A signal handler runs on a stack of its own.  Each sample is copied again, once, to get the stack that the signal
  * interrupted. */
 START_TEST(second_stack_of_a_handler)
@@ -161,6 +213,7 @@ Suite *walker_suite(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, walk_after_the_maps_were_read_again);
 	tcase_add_test(tests, stack_where_a_file_was_mapped);
+	tcase_add_test(tests, frame_that_is_not_used_yet);
 	tcase_add_test(tests, second_stack_of_a_handler);
 	tcase_add_test(tests, walk_that_reads_too_much);
 	suite_add_tcase(suite, tests);

@@ -268,6 +268,8 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 			continue;
 		rc = fence_add(modules, &below, &mapping);
 		below = mapping;
+		if (strcmp(mapping.path, "[stack]") == 0)
+			modules->stack_end = mapping.end;
 		same_file = mapping.inode != 0 && mapping.inode == head.mapping.inode &&
 			    mapping.device == head.mapping.device;
 		if (mapping.offset == 0 && (mapping.inode != 0 || mapping.executable) &&
@@ -320,6 +322,7 @@ int vg_modules_refresh(struct vg_modules *modules)
 	modules->generation++;
 	modules->files_cpu_ns = 0;
 	modules->fences.count = 0;
+	modules->stack_end = 0;
 	vg_ranges_begin(&modules->ranges);
 	rc = maps_read(modules, maps);
 	vg_ranges_end(&modules->ranges, is_first ? 0 : vg_now_ns());

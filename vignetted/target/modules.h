@@ -79,6 +79,7 @@ struct vg_modules {
 	struct vg_ranges ranges;
 	VG_ARRAY(uint64_t) fences;   /* sorted: where a mapping of a file or of shared memory begins at the end of
 					another mapping */
+	uint64_t stack_end;          /* end of the first thread's stack; 0: not known */
 	struct vg_moment moment;     /* set by the caller: the time that vg_modules_find() is asked about */
 	uint64_t generation;         /* changes whenever modules were loaded or unloaded */
 	uint64_t confirm_calls;      /* calls of vg_modules_confirm() */

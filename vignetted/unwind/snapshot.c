@@ -10,6 +10,13 @@ enum { PAGE_BYTES = 4096, PIECES_MAX = 512 };
 /* vg_snapshot_read_early() copies from this far below the expected stack pointer. */
 enum { EARLY_BELOW_BYTES = 1024 };
 
+/* The largest part of a frame that is taken for unused if the stack pointer is at an address that is not mapped. */
+enum { UNUSED_MAX_BYTES = 64 * 1024 };
+
+/* Up to so many bytes below the end of the main stack, the kernel places no other mappings (MIN_GAP in
+ * arch/x86/mm/mmap.c). */
+enum { MAIN_STACK_BYTES = 128 * 1024 * 1024 };
+
 static int buffer_reserve(unsigned char **buffer, size_t *capacity_bytes, size_t bytes)
 {
 	unsigned char *grown;
@@ -68,29 +75,55 @@ static ssize_t stack_pages_read(struct vg_snapshot *snapshot, pid_t tid, uint64_
 	return got < 0 ? -errno : got;
 }
 
-/* Copies stack into the snapshot with stack_pages_read().  0 or a negative errno. */
-static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, size_t want_bytes)
+static bool is_in_main_stack(const struct vg_modules *modules, uint64_t address)
 {
-	ssize_t got = stack_pages_read(snapshot, tid, start, want_bytes, snapshot->stack);
+	return modules != NULL && address < modules->stack_end && modules->stack_end - address <= MAIN_STACK_BYTES;
+}
 
-	snapshot->stack_address = start;
-	snapshot->stack_bytes = got > 0 ? (size_t)got : 0;
-	snapshot->stack_end_copied = got >= 0 && (size_t)got < want_bytes;
-	return got < 0 ? (int)got : 0;
+/* Copies stack from the red zone below `sp` upwards.  *address: of the first byte.  Returns the number of bytes, or a
+ * negative errno.  0: `sp` is invalid.  The registers still give the leaf frame then. */
+static ssize_t stack_copy(struct vg_snapshot *snapshot, pid_t tid, uint64_t sp, size_t want_bytes,
+			  unsigned char *stack, uint64_t *address)
+{
+	uint64_t from = sp;
+	size_t unused;
+	ssize_t got;
+
+	*address = sp - vg_regs_red_zone_bytes;
+	got = stack_pages_read(snapshot, tid, *address, want_bytes, stack);
+	if (got != -EFAULT)
+		return got;
+	/* The red zone may reach into an unmapped page below the stack: read again without it. */
+	*address = sp;
+	got = stack_pages_read(snapshot, tid, sp, want_bytes, stack);
+	/* The kernel maps a page of the main stack when the page is first used.  A function may have a frame whose lower
+	 * end it has not used, so the stack pointer may be below the first mapped page.  Unused bytes are 0. */
+	while (got == -EFAULT && is_in_main_stack(snapshot->modules, from)) {
+		from = (from / PAGE_BYTES + 1) * PAGE_BYTES;
+		unused = from - sp;
+		if (unused > UNUSED_MAX_BYTES || unused >= want_bytes)
+			break;
+		got = stack_pages_read(snapshot, tid, from, want_bytes - unused, stack + unused);
+		if (got > 0) {
+			memset(stack, 0, unused);
+			got += (ssize_t)unused;
+		}
+	}
+	return got == -EFAULT ? 0 : got;
 }
 
 int vg_snapshot_read_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
 {
-	uint64_t sp = vg_regs_sp(&snapshot->regs);
 	int rc = vg_snapshot_reserve(snapshot, want_bytes);
+	ssize_t got;
 
-	if (rc == 0)
-		rc = stack_read(snapshot, tid, sp - vg_regs_red_zone_bytes, want_bytes);
-	/* The red zone may reach into an unmapped page below the stack: read again without it.  If the stack pointer
-	 * itself is invalid, there is no copy, but the registers still give the leaf. */
-	if (rc == -EFAULT)
-		rc = stack_read(snapshot, tid, sp, want_bytes);
-	return rc == -EFAULT ? 0 : rc;
+	if (rc != 0)
+		return rc;
+	got = stack_copy(snapshot, tid, vg_regs_sp(&snapshot->regs), want_bytes, snapshot->stack,
+			 &snapshot->stack_address);
+	snapshot->stack_bytes = got > 0 ? (size_t)got : 0;
+	snapshot->stack_end_copied = got > 0 && (size_t)got < want_bytes;
+	return got < 0 ? (int)got : 0;
 }
 
 void vg_snapshot_read_other_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
@@ -101,23 +134,21 @@ void vg_snapshot_read_other_stack(struct vg_snapshot *snapshot, pid_t tid, size_
 	other->bytes = 0;
 	if (other->sp == 0 || buffer_reserve(&other->stack, &other->capacity_bytes, want_bytes) != 0)
 		return;
-	other->address = other->sp - vg_regs_red_zone_bytes;
-	got = stack_pages_read(snapshot, tid, other->address, want_bytes, other->stack);
-	if (got == -EFAULT) {
-		other->address = other->sp;
-		got = stack_pages_read(snapshot, tid, other->address, want_bytes, other->stack);
-	}
+	got = stack_copy(snapshot, tid, other->sp, want_bytes, other->stack, &other->address);
 	other->bytes = got > 0 ? (size_t)got : 0;
-	other->ended = got >= 0 && (size_t)got < want_bytes;
+	other->ended = got > 0 && (size_t)got < want_bytes;
 }
 
 void vg_snapshot_read_early(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
 {
-	snapshot->stack_bytes = 0;
-	snapshot->stack_end_copied = false;
-	if (snapshot->expected_sp > EARLY_BELOW_BYTES &&
-	    vg_snapshot_reserve(snapshot, want_bytes + EARLY_BELOW_BYTES) == 0)
-		stack_read(snapshot, tid, snapshot->expected_sp - EARLY_BELOW_BYTES, want_bytes + EARLY_BELOW_BYTES);
+	ssize_t got = 0;
+
+	want_bytes += EARLY_BELOW_BYTES;
+	snapshot->stack_address = snapshot->expected_sp - EARLY_BELOW_BYTES;
+	if (snapshot->expected_sp > EARLY_BELOW_BYTES && vg_snapshot_reserve(snapshot, want_bytes) == 0)
+		got = stack_pages_read(snapshot, tid, snapshot->stack_address, want_bytes, snapshot->stack);
+	snapshot->stack_bytes = got > 0 ? (size_t)got : 0;
+	snapshot->stack_end_copied = got > 0 && (size_t)got < want_bytes;
 }
 
 /* want_bytes is twice what earlier walks of the thread needed.  Half of it suffices here: if a walk needs more, the

@@ -52,8 +52,9 @@ struct vg_snapshot {
 int vg_snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes);
 
 /* Copies up to want_bytes of the thread's stack, from its stack pointer upwards.  The red zone below it is copied as
- * well, if it is mapped, and counts in want_bytes.  The first page that is not mapped, the thread block or a fence ends
- * the copy.  0 or a negative errno. */
+ * well, if it is mapped, and counts in want_bytes.  Bytes at the lower end of the main stack that the thread has not
+ * used yet, and that are not mapped, are 0 in the copy.  The first page above that is not mapped, the thread block or a
+ * fence ends the copy.  If the stack pointer is invalid, stack_bytes is 0.  0 or a negative errno. */
 int vg_snapshot_read_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
 
 /* Copies the second stack from other.sp upwards.  If other.sp is 0 or the stack cannot be read, other.bytes is 0. */
