@@ -92,18 +92,14 @@ static bool thread_exited(uint16_t code, pid_t tid)
 	return fd == -ESRCH;
 }
 
-int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX], pid_t tid,
-		     uint32_t *at)
+/* Opens the perf counters of a thread.  Returns 0, or the error of the first perf counter that is refused, and sets *at
+ * to its index.  -ESRCH: the thread has exited.  After an error nothing is open. */
+static int counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX], pid_t tid, uint32_t *at)
 {
-	uint32_t count = vg_counters_count(codes);
-
-	counters->stops = 0;
-	counters->enabled_ns = 0;
-	for (uint32_t i = 0; i < VG_COUNTERS_MAX; i++) {
+	*counters = (struct vg_counters){ 0 };
+	for (uint32_t i = 0; i < VG_COUNTERS_MAX; i++)
 		counters->fds[i] = -1;
-		counters->reported[i] = 0;
-	}
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < vg_counters_count(codes); i++) {
 		uint32_t leader = leader_of(codes, i);
 		int fd = event_open(codes[i], tid, leader < i ? counters->fds[leader] : -1);
 
@@ -181,8 +177,8 @@ int vg_counters_read(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 {
 	int rc = 0;
 
+	memset(values, 0, VG_COUNTERS_MAX * sizeof *values);
 	for (uint32_t i = 0; rc == 0 && i < vg_counters_count(codes); i++) {
-		values[i] = leader_of(codes, i) == i ? 0 : values[i];
 		if (leader_of(codes, i) == i)
 			rc = group_read(counters, codes, i, values);
 	}
@@ -224,7 +220,8 @@ static int forbidden(struct vg_err *err, uint16_t code, const char *name, int rc
 			  "seccomp filter or another policy", name);
 }
 
-int vg_counters_error(struct vg_err *err, uint16_t code, int rc)
+/* Sets a message that explains why the perf counter is not available.  Returns rc. */
+static int counter_error(struct vg_err *err, uint16_t code, int rc)
 {
 	char name[VG_COUNTER_NAME_BYTES];
 
@@ -244,8 +241,7 @@ int vg_counters_error(struct vg_err *err, uint16_t code, int rc)
 		return vg_err_set(err, rc, "%s cannot be counted: it needs one descriptor for each thread, and the "
 				  "limit of open files is reached", name);
 	case -ENOSYS:
-		return vg_err_set(err, rc, "%s cannot be counted: this kernel has no perf_event_open(2)",
-				  name);
+		return vg_err_set(err, rc, "%s cannot be counted: this kernel has no perf_event_open(2)", name);
 	}
 	return vg_err_sys(err, rc, "%s cannot be counted", name);
 }
@@ -281,38 +277,36 @@ static void thread_refused(struct vg_counter_set *counter_set, int rc, uint32_t 
 void vg_counter_set_thread_open(struct vg_counter_set *counter_set, const struct vg_task *task,
 				struct vg_account *account)
 {
-	struct vg_counters **counters = &account->counters;
+	struct vg_counters *counters;
 	uint32_t at = 0;
 	int rc;
 
-	if (counter_set->count == 0 || *counters != NULL || task->untraceable)
+	if (counter_set->count == 0 || account->counters != NULL || task->untraceable)
 		return;
 	if (counter_set->open + counter_set->count > counter_set->open_max) {
 		thread_refused(counter_set, -EMFILE, 0);
 		return;
 	}
-	*counters = malloc(sizeof **counters);
-	rc = *counters != NULL ? vg_counters_open(*counters, counter_set->codes, task->tid, &at) : -ENOMEM;
+	counters = malloc(sizeof *counters);
+	rc = counters != NULL ? counters_open(counters, counter_set->codes, task->tid, &at) : -ENOMEM;
 	if (rc == 0) {
+		account->counters = counters;
 		counter_set->open += counter_set->count;
 		return;
 	}
-	free(*counters);
-	*counters = NULL;
+	free(counters);
 	if (rc != -ESRCH)                /* -ESRCH: the thread has exited */
 		thread_refused(counter_set, rc, at);
 }
 
 static void thread_close(struct vg_counter_set *counter_set, struct vg_account *account)
 {
-	struct vg_counters **counters = &account->counters;
-
-	if (*counters == NULL)
+	if (account->counters == NULL)
 		return;
-	vg_counters_close(*counters);
+	vg_counters_close(account->counters);
 	counter_set->open -= counter_set->count;
-	free(*counters);
-	*counters = NULL;
+	free(account->counters);
+	account->counters = NULL;
 }
 
 /* All recordings together use one share, because it is not known how many recordings will begin. */
@@ -340,7 +334,7 @@ int vg_counter_set_check(const struct vg_counter_set *counter_set, const struct 
 				  counter_set->names, threads, threads == 1 ? "" : "s", threads * counter_set->count,
 				  counter_set->open_max);
 	return counter_set->refused == 0 ? 0 :
-	       vg_counters_error(err, counter_set->codes[counter_set->refused_at], counter_set->refused);
+	       counter_error(err, counter_set->codes[counter_set->refused_at], counter_set->refused);
 }
 
 /* Subtracts our own stops from the context switches: each stop takes the thread off its CPU once. */
