@@ -5,12 +5,13 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "vignetted/target/target.h"
 
 /* The greatest kernel.perf_event_paranoid at which a user may count kernel code: PARANOID_ALL.  The greatest at which a
  * user may count user code: PARANOID_USER. */
@@ -189,15 +190,7 @@ int vg_counters_read(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 
 int vg_counters_paranoid_level(void)
 {
-	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = INT32_MIN;
-
-	if (file == NULL)
-		return level;
-	if (fscanf(file, "%d", &level) != 1)
-		level = INT32_MIN;
-	fclose(file);
-	return level;
+	return vg_proc_number("/proc/sys/kernel/perf_event_paranoid", INT32_MIN);
 }
 
 static int forbidden(struct vg_err *err, uint16_t code, const char *name, int rc)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "vignetted/capture/waits.h"
+#include "vignetted/target/target.h"
 #include "vignetted/target/tasks.h"
 
 /*
@@ -167,7 +168,7 @@ static bool leader_is_zombie(pid_t leader)
 {
 	char text[1024], *end;
 
-	vg_task_stat_read(leader, text, sizeof text);
+	vg_proc_read(text, sizeof text, "/proc/%d/stat", leader);
 	end = strrchr(text, ')');
 	return end != NULL && strncmp(end, ") Z", 3) == 0;
 }

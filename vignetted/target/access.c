@@ -3,8 +3,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process_file.h"
 #include "vignetted/target/target.h"
 
 /* A tracer is reported if each of 45 checks within 0.5 s finds the same one.  On a busy machine a vignetted may have to
@@ -25,23 +24,18 @@
  * the period of a tracer that attaches now and then. */
 enum { TRACER_CHECKS = 45, TRACER_WAIT_US = 500 };
 
-/* The first line of a /proc file without its newline, or "". */
-static void line_read(const char *path, char *line, size_t line_bytes)
+/* The number behind the key in /proc/PID/status, or -1; see vg_process_status(). */
+static long status_number(pid_t pid, const char *key)
 {
-	FILE *file = fopen(path, "re");
+	char text[VG_PROCESS_FIELD_BYTES];
 
-	line[0] = '\0';
-	if (file == NULL)
-		return;
-	if (fgets(line, (int)line_bytes, file) == NULL)
-		line[0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	fclose(file);
+	vg_process_status(pid, key, text);
+	return text[0] != '\0' ? strtol(text, NULL, 10) : -1;
 }
 
 long vg_access_tracer(pid_t pid)
 {
-	long tracer = vg_proc_status_number(pid, "TracerPid:");
+	long tracer = status_number(pid, "TracerPid:");
 
 	return tracer > 0 && tracer != (long)getpid() ? tracer : 0;
 }
@@ -91,10 +85,7 @@ static const char *filtered_syscall(void)
 
 static int yama_scope(void)
 {
-	char line[16];
-
-	line_read("/proc/sys/kernel/yama/ptrace_scope", line, sizeof line);
-	return line[0] != '\0' ? (int)strtol(line, NULL, 10) : -1;
+	return vg_proc_number("/proc/sys/kernel/yama/ptrace_scope", -1);
 }
 
 /* Reads the beginning of the ELF header of a process's executable.  Returns false if this is no ELF file. */
@@ -125,16 +116,10 @@ static void machine_read(struct vg_access *access)
 /* Reading /proc/PID/syscall needs the same permission as tracing. */
 static bool syscall_is_readable(pid_t pid)
 {
-	char path[64], text[8];
-	int fd, rc = 0;
+	char text[8];
+	ssize_t got = vg_proc_read(text, sizeof text, "/proc/%d/syscall", pid);
 
-	snprintf(path, sizeof path, "/proc/%d/syscall", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, text, sizeof text) < 0)
-		rc = errno;
-	if (fd >= 0)
-		close(fd);
-	return rc != EPERM && rc != EACCES;
+	return got != -EPERM && got != -EACCES;
 }
 
 void vg_access_read_own(struct vg_access *access)
@@ -151,7 +136,7 @@ static void trace_facts_read(struct vg_access *access, pid_t pid)
 
 	access->pid = pid;
 	access->tracer = lasting_tracer(pid);
-	access->uid = vg_proc_status_number(pid, "Uid:");
+	access->uid = status_number(pid, "Uid:");
 	access->facts.traced = access->tracer > 0;
 	access->facts.process_of_root = access->uid == 0;
 	access->facts.same_user = access->uid < 0 || access->uid == (long)geteuid();
@@ -182,10 +167,10 @@ void vg_access_own_path(char path[VG_ACCESS_PATH_BYTES])
 
 static int traced_error(const struct vg_access *access, struct vg_err *err)
 {
-	char path[64], name[64];
+	char name[64];
 
-	snprintf(path, sizeof path, "/proc/%ld/comm", access->tracer);
-	line_read(path, name, sizeof name);
+	vg_proc_read(name, sizeof name, "/proc/%ld/comm", access->tracer);
+	name[strcspn(name, "\n")] = '\0';
 	return vg_err_set(err, -EPERM, "process %d is being traced by another process, %s (pid %ld)",
 			  access->pid, name, access->tracer);
 }

@@ -34,12 +34,11 @@ struct reading {
 
 void vg_perf_map_open(struct vg_perf_map *map, pid_t pid)
 {
-	pid_t own_pid = vg_process_own_pid(pid);
 	char text[VG_PROCESS_FIELD_BYTES];
 	const char *last;
 
 	map->directory = vg_process_path_find(pid, pid, "/tmp");
-	snprintf(map->name, sizeof map->name, "perf-%d.map", own_pid != 0 ? own_pid : pid);
+	snprintf(map->name, sizeof map->name, "perf-%d.map", vg_process_own_pid(pid) ?: pid);
 	/* The last number of Uid is the user id of files that the process makes. */
 	vg_process_status(pid, "Uid:", text);
 	last = strrchr(text, '\t');

@@ -4,10 +4,9 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
-#include <stdint.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +19,33 @@
 #include "base/infile.h"
 #include "base/process_file.h"
 
-/* ---- /proc/PID/status ---- */
+/* ---- files of /proc ---- */
 
-long vg_proc_status_number(pid_t pid, const char *key)
+ssize_t vg_proc_read(char *text, size_t size_bytes, const char *format, ...)
 {
-	char text[VG_PROCESS_FIELD_BYTES];
+	char path[64];
+	va_list values;
+	ssize_t got;
+	int fd;
 
-	vg_process_status(pid, key, text);
-	return text[0] != '\0' ? strtol(text, NULL, 10) : -1;
+	va_start(values, format);
+	vsnprintf(path, sizeof path, format, values);
+	va_end(values);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd >= 0 ? read(fd, text, size_bytes - 1) : -1;
+	if (got < 0)
+		got = -errno;
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got;
+}
+
+int vg_proc_number(const char *path, int otherwise)
+{
+	char text[16];
+
+	return vg_proc_read(text, sizeof text, "%s", path) > 0 ? (int)strtol(text, NULL, 10) : otherwise;
 }
 
 bool vg_proc_status_capable(int capability)
@@ -75,22 +93,17 @@ static int proc_check(struct vg_err *err)
  * return before execve(2) has written the entries.  This function waits for the entries for up to 10 ms. */
 static uint64_t auxv_value(pid_t pid, uint64_t type)
 {
-	char path[64];
 	Elf64_auxv_t entries[64] = { 0 };
 	ssize_t got = 0;
-	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/auxv", pid);
 	for (int i = 0; entries[0].a_type == AT_NULL && i < AUXV_ATTEMPTS; i++) {
 		if (i > 0)
 			usleep(AUXV_WAIT_US);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
+		got = vg_proc_read((char *)entries, sizeof entries, "/proc/%d/auxv", pid);
+		if (got < 0)
 			return 0;
-		got = read(fd, entries, sizeof entries);
-		close(fd);
 	}
-	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof *entries; i++) {
+	for (size_t i = 0; i < (size_t)got / sizeof *entries; i++) {
 		if (entries[i].a_type == type)
 			return entries[i].a_un.a_val;
 	}

@@ -10,8 +10,12 @@
 
 #include "base/err.h"
 
-/* The number behind the key in /proc/PID/status, or -1; see vg_process_status(). */
-long vg_proc_status_number(pid_t pid, const char *key);
+/* Reads a file as far as it fits into the text, and adds a NUL.  The format makes the file's name.  Returns the length,
+ * or a negative errno: then the text is "". */
+ssize_t vg_proc_read(char *text, size_t size_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The number in a file of /proc/sys; `otherwise` if there is none. */
+int vg_proc_number(const char *path, int otherwise);
 
 /* Whether we have this capability in our effective set. */
 bool vg_proc_status_capable(int capability);

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "vignetted/target/target.h"
+
 /* Descriptors for the process's maps, libraries, sockets and files that are open for a moment; and how many are closed
  * at once if none is left. */
 enum { OTHER_FILES = 64, CLOSED_AT_ONCE = 16 };
@@ -374,22 +376,6 @@ bool vg_tasks_any_alive(const struct vg_tasks *tasks)
 	return false;
 }
 
-void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes)
-{
-	char path[32];
-	ssize_t got;
-	int fd;
-
-	text[0] = '\0';
-	snprintf(path, sizeof path, "/proc/%d/stat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	got = read(fd, text, size_bytes - 1);
-	text[got > 0 ? got : 0] = '\0';
-	close(fd);
-}
-
 uint64_t vg_schedstat_queued_ns(int fd)
 {
 	uint64_t values[2] = { 0 };
@@ -405,31 +391,9 @@ int vg_task_cpu(pid_t tid)
 {
 	char text[1024], *at;
 
-	vg_task_stat_read(tid, text, sizeof text);
+	vg_proc_read(text, sizeof text, "/proc/%d/stat", tid);
 	at = strrchr(text, ')');
 	for (int field = 2; field < 39 && at != NULL; field++)
 		at = strchr(at + 1, ' ');
 	return at != NULL ? (int)strtol(at, NULL, 10) : -1;
-}
-
-pid_t vg_task_namespace_tid(const struct vg_tasks *tasks, pid_t tid)
-{
-	int fd = task_file_open(tasks, tid, "status");
-	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-	char line[256];
-	pid_t own = tid;
-
-	if (file == NULL && fd >= 0)
-		close(fd);
-	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-		char *last = strrchr(line, '\t');
-
-		if (strncmp(line, "NSpid:", 6) == 0 && last != NULL) {
-			own = (pid_t)strtol(last, NULL, 10);
-			break;
-		}
-	}
-	if (file != NULL)
-		fclose(file);
-	return own;
 }

@@ -200,17 +200,10 @@ bool vg_task_is_alive(const struct vg_tasks *tasks, pid_t tid);
 /* Whether the process has a thread that is neither exiting nor a kernel worker. */
 bool vg_tasks_any_alive(const struct vg_tasks *tasks);
 
-/* Reads /proc/TID/stat of any thread, as much as fits into `text`, and adds a NUL.  `text` is "" if the thread has
- * exited. */
-void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes);
-
 /* Reads the time in the run queue from an open schedstat file.  0: it cannot be read. */
 uint64_t vg_schedstat_queued_ns(int fd);
 
 /* The CPU that a thread of any process was last on (field 39 in proc(5)).  -1: the thread has exited. */
 int vg_task_cpu(pid_t tid);
-
-/* The thread's tid in its innermost pid namespace; `tid` itself if that is not known. */
-pid_t vg_task_namespace_tid(const struct vg_tasks *tasks, pid_t tid);
 
 #endif
