@@ -130,14 +130,6 @@ static void stop_release(struct vg_tracer *tracer, pid_t tid, int status)
 		tracer->pending = tid;
 }
 
-static void command_note(struct vg_tracer *tracer, pid_t tid, int status)
-{
-	if (tid == tracer->command && !WIFSTOPPED(status)) {
-		tracer->command_ended = true;
-		tracer->command_status = status;
-	}
-}
-
 /* Tests with PTRACE_INTERRUPT whether the thread is our tracee: the call fails with ESRCH if it is not.  A second
  * PTRACE_INTERRUPT does no harm. */
 static bool is_tracee(pid_t tid)
@@ -145,22 +137,24 @@ static bool is_tracee(pid_t tid)
 	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 || errno != ESRCH;
 }
 
-/* A tracee whose id no longer exists may still be our tracee, with the leader's id: execve(2) gives the leader's id to
- * the thread that calls it. */
-static void renamed_leader_keep(struct vg_tracer *tracer, pid_t tid)
-{
-	if (tid != tracer->leader && is_tracee(tracer->leader))
-		tracer->pending = tracer->leader;
-}
-
-/* Releases a thread that has stopped too late to be copied.  Its system call may need a repair, as after any stop. */
-static void late_release(struct vg_tracer *tracer, pid_t tid, int status)
+/* Handles a result of waitpid(2) for a thread that is not copied: it has exited, or has stopped too late. */
+static void uncopied_take(struct vg_tracer *tracer, pid_t tid, pid_t got, int status)
 {
 	struct vg_regs regs;
 
-	if (vg_regs_read(&regs, tid) == 0 && vg_wait_repair(&regs, tid))
-		tracer->repaired++;
-	stop_release(tracer, tid, status);
+	if (got > 0 && WIFSTOPPED(status)) {
+		/* Its system call may need a repair, as after any stop. */
+		if (vg_regs_read(&regs, tid) == 0 && vg_wait_repair(&regs, tid))
+			tracer->repaired++;
+		stop_release(tracer, tid, status);
+	} else if (got > 0 && tid == tracer->command) {
+		tracer->command_ended = true;
+		tracer->command_status = status;
+	} else if (got < 0 && tid != tracer->leader && is_tracee(tracer->leader)) {
+		/* A tracee whose id no longer exists may still be our tracee, with the leader's id: execve(2) gives
+		 * the leader's id to the thread that calls it. */
+		tracer->pending = tracer->leader;
+	}
 }
 
 /* Whether the process's first thread has exited.  While other threads live, waitpid(2) does not report its exit. */
@@ -186,10 +180,7 @@ static void zombie_reap(struct vg_tracer *tracer)
 	if (got == 0)
 		return;
 	tracer->zombie = 0;
-	if (got > 0 && WIFSTOPPED(status))
-		late_release(tracer, tid, status);
-	else if (got > 0)
-		command_note(tracer, tid, status);
+	uncopied_take(tracer, tid, got, status);
 }
 
 bool vg_tracer_pending_release(struct vg_tracer *tracer)
@@ -211,12 +202,8 @@ bool vg_tracer_pending_release(struct vg_tracer *tracer)
 	if (got == 0 && (tid != tracer->leader || is_tracee(tid)))
 		return false;
 	tracer->pending = 0;
-	if (got < 0)
-		renamed_leader_keep(tracer, tid);
-	else if (got > 0 && WIFSTOPPED(status))
-		late_release(tracer, tid, status);
-	else if (got > 0)
-		command_note(tracer, tid, status);
+	if (got != 0)
+		uncopied_take(tracer, tid, got, status);
 	return tracer->pending == 0;
 }
 
@@ -280,12 +267,8 @@ static enum vg_capture stop_capture(struct vg_tracer *tracer, pid_t tid, size_t 
 		tracer->pending = tid;
 		return VG_CAPTURE_PENDING;
 	}
-	if (got < 0) {
-		renamed_leader_keep(tracer, tid);
-		return VG_CAPTURE_EXITED;
-	}
-	if (!WIFSTOPPED(status)) {
-		command_note(tracer, tid, status);
+	if (got < 0 || !WIFSTOPPED(status)) {
+		uncopied_take(tracer, tid, got, status);
 		return VG_CAPTURE_EXITED;
 	}
 	result = stopped_copy(tid, stack_bytes, snapshot);
