@@ -28,9 +28,7 @@ static size_t sleepers_mark(const struct vg_activity *activity, struct vg_tasks 
 {
 	size_t awake = 0;
 
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		struct vg_task *task = &tasks->live.items[i];
-
+	VG_EACH_TASK(task, tasks) {
 		task->sleep.is_sleeping = task->activity.timeslices != 0 &&
 					activity->round_ns - task->sleep.since_ns >= ASLEEP_NS;
 		awake += !task->sleep.is_sleeping;
@@ -42,8 +40,7 @@ static size_t sleepers_mark(const struct vg_activity *activity, struct vg_tasks 
 static int unattributed_read(struct vg_activity *activity, struct vg_tasks *tasks, uint64_t *unattributed_ns)
 {
 	*unattributed_ns = activity->process_cpu_ns;
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		struct vg_task *task = &tasks->live.items[i];
+	VG_EACH_TASK(task, tasks) {
 		int rc = task->sleep.is_sleeping ? 0 : activity_update(activity, tasks, task);
 
 		if (rc != 0)
@@ -84,8 +81,7 @@ static bool chosen_begin(struct vg_activity *activity, struct vg_tasks *tasks)
 	bool ran = activity->previous_round_ns == 0;
 
 	activity->awake_current = true;
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		struct vg_task *task = &tasks->live.items[i];
+	VG_EACH_TASK(task, tasks) {
 		const struct vg_task_activity before = task->activity;
 
 		task->sleep.is_sleeping = false;

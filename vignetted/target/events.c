@@ -360,9 +360,7 @@ static struct vg_task *task_find(const struct vg_drain_context *context, uint32_
 {
 	struct vg_task *found = NULL;
 
-	for (size_t i = 0; i < context->tasks->live.count; i++) {
-		struct vg_task *task = &context->tasks->live.items[i];
-
+	VG_EACH_TASK(task, context->tasks) {
 		if (task->tid == tid && task->in_profiles != 0)
 			found = task;
 		else if (task->lane == lane + 1)
@@ -562,9 +560,9 @@ static void lane_name_write(struct vg_events *events, const struct vg_drain_cont
 		return;
 	VG_EACH_RECORDING(i, name_due & ~own->skipped)
 		name_write(events, i, own->threads[i], name, context->now_ns);
-	for (size_t i = 0; i < context->tasks->live.count; i++) {
-		if (context->tasks->live.items[i].lane == lane + 1)
-			context->tasks->live.items[i].host_name = name;
+	VG_EACH_TASK(task, context->tasks) {
+		if (task->lane == lane + 1)
+			task->host_name = name;
 	}
 }
 

@@ -49,8 +49,8 @@ static void task_close(struct vg_tasks *tasks, struct vg_task *task)
 
 void vg_tasks_close(struct vg_tasks *tasks)
 {
-	for (size_t i = 0; i < tasks->live.count; i++)
-		task_close(tasks, &tasks->live.items[i]);
+	VG_EACH_TASK(task, tasks)
+		task_close(tasks, task);
 	vg_array_free(&tasks->live);
 	if (tasks->directory != NULL)
 		closedir(tasks->directory);
@@ -107,17 +107,25 @@ static int task_add(struct vg_tasks *tasks, pid_t tid)
 	return 0;
 }
 
+/* Returns whether the scan must read the threads. */
+static bool scan_begin(struct vg_tasks *tasks, bool is_due)
+{
+	tasks->directory_read = is_due;
+	if (!is_due)
+		return false;
+	tasks->stale = false;
+	tasks->excess = 0;
+	VG_EACH_TASK(task, tasks)
+		task->seen = false;
+	return true;
+}
+
 static int chosen_scan(struct vg_tasks *tasks)
 {
 	size_t hint = 0;
 
-	tasks->directory_read = tasks->stale;
-	if (!tasks->directory_read)
+	if (!scan_begin(tasks, tasks->stale))
 		return 0;
-	tasks->stale = false;
-	tasks->excess = 0;
-	for (size_t i = 0; i < tasks->live.count; i++)
-		tasks->live.items[i].seen = false;
 	for (size_t i = 0; i < tasks->only_count; i++) {
 		pid_t tid = tasks->only[i];
 		struct vg_task *known = vg_tasks_find(tasks, tid, &hint);
@@ -141,14 +149,9 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		return chosen_scan(tasks);
 	if (fstat(dirfd(tasks->directory), &status) != 0)
 		return -ESRCH;
-	tasks->directory_read = tasks->stale || status.st_nlink != tasks->link_count;
-	if (!tasks->directory_read)
+	if (!scan_begin(tasks, tasks->stale || status.st_nlink != tasks->link_count))
 		return 0;
 	tasks->link_count = status.st_nlink;
-	tasks->stale = false;
-	tasks->excess = 0;
-	for (size_t i = 0; i < tasks->live.count; i++)
-		tasks->live.items[i].seen = false;
 	rewinddir(tasks->directory);
 	/* Read only as many threads as the link count says.  Newer threads are listed behind these, and wait for the
 	 * next scan.  Without this limit, a scan of a program that creates threads as fast as we read would never
@@ -167,19 +170,14 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		 * thread also gets a new inode.) */
 		if (known != NULL && known->exited) {
 			tasks->stale = true;
-			continue;
-		}
-		if (known != NULL) {
+		} else if (known != NULL) {
 			seen += !known->seen;
 			known->seen = true;
-			continue;
-		}
-		if (tasks->max != 0 && tasks->live.count >= tasks->max) {
+		} else if (tasks->max != 0 && tasks->live.count >= tasks->max) {
 			tasks->excess++;
-			continue;
-		}
-		if (task_add(tasks, tid) != 0)
+		} else if (task_add(tasks, tid) != 0) {
 			return -ENOMEM;
+		}
 	}
 	/* If fewer threads were found than the link count said, a thread exited during the scan.  If another thread is
 	 * created now, the link count is again the one that was read, and hides the new thread.  So the next scan must
@@ -187,11 +185,8 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 	 * (next_tid() in fs/proc/base.c), before threads that live. */
 	if (tasks->link_count > 2 && found < threads_count(tasks->link_count)) {
 		tasks->stale = true;
-		for (size_t i = 0; i < known_count; i++) {
-			struct vg_task *task = &tasks->live.items[i];
-
+		VG_EACH_TASK(task, tasks)
 			task->seen = task->seen || (!task->exited && vg_task_is_alive(tasks, task->tid));
-		}
 	}
 	if (tasks->excess > tasks->excess_max)
 		tasks->excess_max = tasks->excess;
@@ -202,11 +197,11 @@ void vg_tasks_remove_exited(struct vg_tasks *tasks)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		if (tasks->live.items[i].seen)
-			tasks->live.items[kept++] = tasks->live.items[i];
+	VG_EACH_TASK(task, tasks) {
+		if (task->seen)
+			tasks->live.items[kept++] = *task;
 		else
-			task_close(tasks, &tasks->live.items[i]);
+			task_close(tasks, task);
 	}
 	/* A thread that was left out because of `max` has room now, so the next scan must read the directory. */
 	tasks->stale |= kept < tasks->live.count && tasks->excess > 0;
@@ -317,20 +312,17 @@ static int status_parse(struct vg_task_status *status, char *text)
 	status->name[length] = '\0';
 	status->state = close[2];
 	at = close + 3;
-	for (int field = 4; field < 9; field++) {
+	for (int field = 4; field < 9; field++)
 		strtoll(at, &at, 10);
-	}
 	flags = strtoull(at, &at, 10); /* field 9 */
 	status->exiting = (flags & EXITING) != 0;
 	status->is_kernel_worker = (flags & IO_WORKER) != 0 ||
 			    ((flags & USER_WORKER) != 0 && strncmp(status->name, "vhost-", 6) == 0);
-	for (int field = 10; field < 22; field++) { /* to field 22, starttime */
+	for (int field = 10; field < 22; field++)
 		strtoll(at, &at, 10);
-	}
-	status->start_ticks = strtoull(at, &at, 10);
-	for (int field = 23; field < 31; field++) {
+	status->start_ticks = strtoull(at, &at, 10); /* field 22 */
+	for (int field = 23; field < 31; field++)
 		strtoll(at, &at, 10);
-	}
 	/* When the process is killed or calls exit_group(2), each thread has SIGKILL pending until it exits.  That may
 	 * take long on a busy machine. */
 	pending = strtoull(at, NULL, 10); /* field 31 */
