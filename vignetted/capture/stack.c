@@ -51,11 +51,9 @@ static bool snapshot_is_truncated(const struct vg_walker *walker, const struct v
 	return task->copy.bytes < VG_SNAPSHOT_MAX_BYTES && walker->snapshot.stack_bytes == task->copy.bytes;
 }
 
-/* Result of one copy.  COPY_CHANGED: the thread ran meanwhile, or its stack could not be read; the copy is useless. */
-enum copy_result { COPY_TAKEN, COPY_CHANGED, COPY_NEEDS_STOP };
-
-static enum copy_result wait_copy(struct vg_walker *walker, const struct vg_tracer *tracer, struct vg_task *task,
-				  const struct vg_wait *wait, uint64_t *discarded)
+/* Makes one copy.  VG_READ_UNREADABLE: the thread ran meanwhile, or its stack could not be read; the copy is useless. */
+static enum vg_read wait_copy(struct vg_walker *walker, const struct vg_tracer *tracer, struct vg_task *task,
+			      const struct vg_wait *wait, uint64_t *discarded)
 {
 	struct vg_snapshot *snapshot = &walker->snapshot;
 	int rc;
@@ -70,25 +68,25 @@ static enum copy_result wait_copy(struct vg_walker *walker, const struct vg_trac
 		vg_snapshot_read_token(snapshot);
 		snapshot->other.sp = task->copy.other_sp;
 		if (vg_snapshot_read_stack(snapshot, task->tid, task->copy.bytes) != 0)
-			return COPY_CHANGED;
+			return VG_READ_UNREADABLE;
 		vg_snapshot_read_other_stack(snapshot, task->tid, task->copy.bytes);
 		vg_modules_copied(walker->modules);
 		if (!wait_unchanged(walker->tasks, task, wait)) {
 			++*discarded;
-			return COPY_CHANGED;
+			return VG_READ_UNREADABLE;
 		}
 		rc = vg_walker_walk(walker, task);
 		if (rc == 0 && walker->walk.end == VG_WALK_NO_REGISTER) {
 			if (vg_wait_may_stop(wait, vg_tasks_directory(walker->tasks), task->tid) &&
 			    !is_stopped(walker->tasks, tracer, task->tid))
-				return COPY_NEEDS_STOP;
+				return VG_READ_NEEDS_STOP;
 			vg_guess_walk(walker->unwinder, walker->modules, snapshot, snapshot_is_truncated(walker, task),
 				      walker->max_frames, &walker->walk);
 			vg_walker_confirm(walker);
 			rc = vg_walker_copy_enlarge(walker, task) ? -EAGAIN : 0;
 		}
 	} while (rc == -EAGAIN);
-	return rc == 0 ? COPY_TAKEN : COPY_CHANGED;
+	return rc == 0 ? VG_READ_TAKEN : VG_READ_UNREADABLE;
 }
 
 enum vg_read vg_stack_read(struct vg_walker *walker, const struct vg_tracer *tracer, struct vg_task *task,
@@ -98,15 +96,15 @@ enum vg_read vg_stack_read(struct vg_walker *walker, const struct vg_tracer *tra
 	vg_walker_begin(walker);
 	walker->snapshot.token_address = token_address;
 	for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-		enum copy_result copy;
+		enum vg_read copy;
 
 		stack->time_ns = vg_now_ns();
 		copy = wait_copy(walker, tracer, task, wait, &stack->discarded);
 		stack->call = syscall_of(walker, wait->call, wait->pc);
 		stack->token_value = walker->snapshot.token_value;
 		stack->timeslices = task->activity.timeslices;
-		if (copy != COPY_CHANGED)
-			return copy == COPY_TAKEN ? VG_READ_TAKEN : VG_READ_NEEDS_STOP;
+		if (copy != VG_READ_UNREADABLE)
+			return copy;
 		/* The thread may wait in another call now, which a stop would interrupt.  So read its wait again before
 		 * a stop. */
 		if (vg_task_activity_read(walker->tasks, task, &task->activity) != 0)
