@@ -29,14 +29,11 @@ enum { AT_PID = 8, AT_TID = 12, AT_TIME = 16, AT_CALLCHAIN = 24, WORD_BYTES = 8 
 
 /* Offsets in other records.  All have the pid, at the same offset as samples.  Exits also have the thread and the time.
  * Mappings also have the thread, at the same offset as samples, the address, the length, and the file's device and
- * inode (0: no file). */
+ * inode (0: no file).  PERF_RECORD_LOST has the count of lost records. */
 enum {
 	AT_EXIT_TID = 16, AT_EXIT_TIME = 24, AT_MAPPED = 16, AT_MAPPED_BYTES = 24, AT_MAPPED_MAJOR = 40,
-	AT_MAPPED_MINOR = 44, AT_MAPPED_INODE = 48,
+	AT_MAPPED_MINOR = 44, AT_MAPPED_INODE = 48, AT_LOST = 16,
 };
-
-/* Offset of the count in PERF_RECORD_LOST. */
-enum { AT_LOST = 16 };
 
 /* sample_id_all adds two fields to the end of each record that is not a sample: the thread, then the time. */
 enum { TIME_BEFORE_END = 8 };
@@ -315,11 +312,11 @@ static void timers_begin(struct vg_timers *timers, pid_t pid, uint64_t period_ns
 {
 	struct rlimit limit;
 
-	*timers = (struct vg_timers){
-		.pid = pid, .samples = timers->samples, .lost = timers->lost, .mean_period_ns = period_ns,
-		.random = vg_now_ns() | 1, .capacity = TIMERS_MAX, .kernel_frames = timers->kernel_frames,
-		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
-	};
+	timers->pid = pid;
+	timers->mean_period_ns = period_ns;
+	timers->random = vg_now_ns() | 1;
+	timers->capacity = TIMERS_MAX;
+	timers->stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < TIMERS_MAX)
 		timers->capacity = (size_t)limit.rlim_cur / DESCRIPTORS_SHARE;
 }
@@ -608,9 +605,8 @@ size_t vg_timers_kernel_frames(const struct vg_timers *timers, const struct vg_t
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < record->sample.callchain_count && count < VG_KERNEL_FRAMES_MAX; i++) {
-		uint64_t word;
+		uint64_t word = ring_u64(timers->current, record->sample.callchain_at + i * WORD_BYTES);
 
-		ring_copy(timers->current, record->sample.callchain_at + i * sizeof word, &word, sizeof word);
 		/* Markers are the highest numbers of 64 bits. */
 		if (word >= (uint64_t)PERF_CONTEXT_MAX || word == 0)
 			continue;
