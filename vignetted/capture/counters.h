@@ -2,7 +2,6 @@
 #ifndef VG_VIGNETTED_COUNTERS_H
 #define VG_VIGNETTED_COUNTERS_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/counters.h"

@@ -2,7 +2,6 @@
 #ifndef VG_VIGNETTED_ACCESS_H
 #define VG_VIGNETTED_ACCESS_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"

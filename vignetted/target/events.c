@@ -763,9 +763,7 @@ uint64_t vg_events_interval_at(struct vg_events *events, const struct vg_task *t
 
 void vg_events_finish(struct vg_events *events, uint64_t until_ns)
 {
-	uint32_t used = lanes_used(events);
-
-	for (uint32_t i = 0; i < used; i++) {
+	for (uint32_t i = 0; i < lanes_used(events); i++) {
 		uint64_t head = atomic_load(&events->shared->lanes[i].head), left = head - events->lanes[i].tail;
 
 		for (left = left < VG_LANE_RECORDS ? left : VG_LANE_RECORDS; left > 0; left--)
@@ -776,9 +774,7 @@ void vg_events_finish(struct vg_events *events, uint64_t until_ns)
 
 void vg_events_history_drop(struct vg_events *events, uint64_t before_ns)
 {
-	uint32_t used = lanes_used(events);
-
-	for (uint32_t i = 0; i < used; i++)
+	for (uint32_t i = 0; i < lanes_used(events); i++)
 		vg_lane_history_drop(&events->lanes[i], before_ns);
 }
 

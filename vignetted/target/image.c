@@ -74,8 +74,7 @@ static void notes_read(struct vg_image *image, const struct vg_memory *memory, u
 	memcpy(image->mark, notes + at, image->mark_bytes);
 }
 
-static void segment_read(struct vg_image *image, const struct vg_memory *memory,
-			 const Elf64_Phdr *segment)
+static void segment_read(struct vg_image *image, const struct vg_memory *memory, const Elf64_Phdr *segment)
 {
 	uint64_t address = image->bias + segment->p_vaddr;
 
@@ -197,7 +196,8 @@ static void eh_frame_set(struct vg_image *image, const struct sections *sections
 	image->eh_frame_bytes = header->sh_size;
 }
 
-/* Sets the build id from a section of notes that is in no note segment.  Go's linker writes such sections. */
+/* If there is no build id yet, takes it from a section of notes that is in no note segment.  Go's linker writes such
+ * sections. */
 static void build_id_set(struct vg_image *image, const struct sections *sections, int fd, enum vg_note kind)
 {
 	_Alignas(8) unsigned char notes[VG_NOTES_MAX_BYTES];
@@ -244,10 +244,8 @@ void vg_sections_read(struct vg_image *image, int fd)
 	if (sections != NULL && sections_load(sections, fd)) {
 		if (image->eh_frame_hdr == 0)
 			eh_frame_set(image, sections);
-		if (image->build_id_bytes == 0)
-			build_id_set(image, sections, fd, VG_NOTE_GNU_BUILD_ID);
-		if (image->build_id_bytes == 0)
-			build_id_set(image, sections, fd, VG_NOTE_GO_BUILD_ID);
+		build_id_set(image, sections, fd, VG_NOTE_GNU_BUILD_ID);
+		build_id_set(image, sections, fd, VG_NOTE_GO_BUILD_ID);
 		if (image->build_id_bytes == 0)
 			text_id_set(image, sections, fd);
 	}

@@ -139,10 +139,7 @@ static void name_set(struct vg_process_module *module, const char *path)
 	if (length >= tail && strcmp(name + length - tail, deleted) == 0)
 		length -= tail;
 	/* File names have at most 255 bytes (NAME_MAX). */
-	if (length >= sizeof module->name)
-		length = sizeof module->name - 1;
-	memcpy(module->name, name, length);
-	module->name[length] = '\0';
+	snprintf(module->name, sizeof module->name, "%.*s", (int)length, name);
 }
 
 /* A constant hash key is safe here: no hash table uses this hash.  Returns 0 if the path has escaped characters (a
