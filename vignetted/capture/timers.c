@@ -233,15 +233,15 @@ static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64
 }
 
 /* Maps a ring from an event of our own thread.  This event must stay open as long as the ring is mapped.  An event of a
- * sampled thread would not do, because it may be closed earlier.  -ENOBUFS: the ring's pages cannot be locked.
- * -ENODEV: the CPU is offline. */
+ * sampled thread would not do, because it may be closed earlier.  An offline CPU gets no ring.  -ENOBUFS: the ring's
+ * pages cannot be locked. */
 static int ring_open(struct vg_ring *ring, const struct vg_timers *timers)
 {
 	int fd = timer_open(timers, 0, ring->cpu, timers->mean_period_ns);
 	void *at;
 
 	if (fd < 0)
-		return fd;
+		return fd == -ENODEV ? 0 : fd;
 	at = mmap(NULL, (timers->ring_pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED) {
 		close(fd);
@@ -294,12 +294,9 @@ static int rings_map(struct vg_timers *timers, size_t max_bytes)
 
 	for (timers->ring_pages = ring_pages(timers, max_bytes); timers->ring_pages >= RING_PAGES_MIN;
 	     timers->ring_pages /= 2) {
-		for (size_t i = 0; i < timers->ring_count; i++) {
+		rc = 0;
+		for (size_t i = 0; rc == 0 && i < timers->ring_count; i++)
 			rc = ring_open(&timers->rings[i], timers);
-			if (rc != 0 && rc != -ENODEV)
-				break;
-			rc = 0;
-		}
 		if (rc != -ENOBUFS)
 			break;
 		for (size_t i = 0; i < timers->ring_count; i++)

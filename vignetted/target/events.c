@@ -633,8 +633,7 @@ void vg_events_drain(struct vg_events *events, const struct vg_drain_context *co
 	uint64_t cpu_ns = 0, fullest = 0;
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint64_t head = atomic_load_explicit(&events->shared->lanes[i].head,
-						     memory_order_acquire);
+		uint64_t head = atomic_load_explicit(&events->shared->lanes[i].head, memory_order_acquire);
 
 		if (!lane_changed(events, i, head))
 			continue;

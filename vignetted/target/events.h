@@ -115,8 +115,7 @@ bool vg_events_due(const struct vg_events *events, uint64_t now_ns);
  * token while the thread does not run.  Pass the token to vg_events_token_check(), which returns 0 for an invalid
  * token. */
 const _Atomic uint64_t *vg_events_token_address(const struct vg_events *events, const struct vg_task *task);
-uint64_t vg_events_token_check(const struct vg_events *events, const struct vg_task *task,
-			       uint64_t token);
+uint64_t vg_events_token_check(const struct vg_events *events, const struct vg_task *task, uint64_t token);
 
 /* Returns `token`, or 0 if its interval began before the recording `index` began.  `token` must be 0, or come from
  * vg_events_token_check() or vg_events_interval_at(). */

@@ -23,8 +23,9 @@ static size_t slot_of(const struct vg_open_intervals *open, uint64_t token)
 
 static bool grow(struct vg_open_intervals *open)
 {
-	struct vg_open_intervals larger = { .size = open->size > 0 ? 2 * open->size : FIRST_SIZE };
+	struct vg_open_intervals larger = *open;
 
+	larger.size = open->size > 0 ? 2 * open->size : FIRST_SIZE;
 	larger.slots = calloc(larger.size, sizeof *larger.slots);
 	if (larger.slots == NULL)
 		return false;
@@ -34,9 +35,7 @@ static bool grow(struct vg_open_intervals *open)
 			larger.slots[slot_of(&larger, open->slots[i].event.token)] = open->slots[i];
 	}
 	free(open->slots);
-	open->slots = larger.slots;
-	open->size = larger.size;
-	open->hash_key = larger.hash_key;
+	*open = larger;
 	return true;
 }
 

@@ -71,22 +71,22 @@ static bool is_own(const struct vg_perf_map *map, int file, uint64_t *bytes)
 	return (own.stx_mask & wanted) == wanted && S_ISREG(own.stx_mode) && own.stx_uid == map->owner;
 }
 
-/* Opens the file for reading.  NULL if there is none or it cannot be trusted. */
-static FILE *map_open(struct vg_perf_map *map, uint64_t *bytes)
+/* Opens the file for reading, and sets map->unread_bytes to its length.  NULL if there is none or it cannot be
+ * trusted. */
+static FILE *map_open(struct vg_perf_map *map)
 {
 	/* O_PATH: opening a device for reading can have effects. */
 	int found = openat(map->directory, map->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1;
 	FILE *file = NULL;
 
-	*bytes = 0;
 	if (found < 0)
 		return NULL;
-	if (is_own(map, found, bytes))
+	if (is_own(map, found, &map->unread_bytes))
 		fd = vg_regular_handle_open(found, map->name);
 	close(found);
 	/* Report a refused file even if its length is 0. */
-	if (fd < 0 && *bytes == 0)
-		*bytes = 1;
+	if (fd < 0 && map->unread_bytes == 0)
+		map->unread_bytes = 1;
 	if (fd >= 0)
 		file = fdopen(fd, "r");
 	if (file == NULL && fd >= 0)
@@ -220,23 +220,20 @@ static int pieces_write(const struct reading *reading, struct vg_writer *writer)
 int vg_perf_map_write(struct vg_perf_map *map, uint64_t *addresses, size_t count, struct vg_writer *writer)
 {
 	struct reading reading = { .addresses = addresses, .address_count = count };
-	uint64_t bytes, read_bytes;
+	uint64_t bytes;
 	FILE *file;
 	int rc;
 
 	map->unread_bytes = 0;
 	if (map->directory < 0 || count == 0)
 		return 0;
-	file = map_open(map, &bytes);
-	if (file == NULL) {
-		map->unread_bytes = bytes;
+	file = map_open(map);
+	if (file == NULL)
 		return 0;
-	}
 	vg_sorted_sort(addresses, count, sizeof *addresses, 0);
-	read_bytes = lines_read(&reading, file);
+	bytes = lines_read(&reading, file);
 	fclose(file);
-	if (read_bytes < bytes)
-		map->unread_bytes = bytes - read_bytes;
+	map->unread_bytes -= bytes < map->unread_bytes ? bytes : map->unread_bytes;
 	rc = pieces_write(&reading, writer);
 	vg_array_free(&reading.pieces);
 	vg_intern_free(&reading.names);
