@@ -134,9 +134,7 @@ static void event_write(struct vg_events *events, struct vg_events_lane *own, ui
 		own->first_of[index] = own->tail + 1;
 		return;
 	}
-	if (event.time_ns > out->until_ns)
-		return;
-	if (event.token != 0 && began_before(events, index, event.token))
+	if (event.time_ns > out->until_ns || (event.token != 0 && began_before(events, index, event.token)))
 		return;
 	if (vg_writer_full(out->writer)) {
 		out->file_full++;
@@ -259,8 +257,7 @@ int vg_events_open(struct vg_events *events, int fd, bool overwrite)
 	if (shared == MAP_FAILED) {
 		int rc = -errno;
 
-		free(events->lanes);
-		events->lanes = NULL;
+		vg_events_close(events);
 		return rc;
 	}
 	events->shared = shared;

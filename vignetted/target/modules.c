@@ -231,8 +231,7 @@ uint64_t vg_modules_fence(const struct vg_modules *modules, uint64_t address)
 /* The mapping of a file's first bytes. */
 struct head {
 	struct mapping mapping;      /* its path is in `line` */
-	char *line;                  /* owned; as for getline(3) */
-	size_t line_bytes;
+	char *line;                  /* owned */
 	bool is_read;                /* `module` is set */
 	uint32_t module;             /* VG_NONE: the bytes are no ELF header */
 };
@@ -271,12 +270,9 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 			    mapping.device == head.mapping.device;
 		if (mapping.offset == 0 && (mapping.inode != 0 || mapping.executable) &&
 		    !(same_file && is_in_image(modules, &head, mapping.start))) {
-			char *before = head.line;
-			size_t before_bytes = head.line_bytes;
-
-			head = (struct head){ .mapping = mapping, .line = line, .line_bytes = line_bytes };
-			line = before;
-			line_bytes = before_bytes;
+			free(head.line);
+			head = (struct head){ .mapping = mapping, .line = line };
+			line = NULL;         /* getline(3) allocates another one */
 			same_file = true;
 		}
 		if (!is_code(&mapping) || rc != 0)
