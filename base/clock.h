@@ -5,9 +5,10 @@
 #include <stdint.h>
 #include <time.h>
 
+/* 0: the clock cannot be read, for example the CPU time of a process that has ended. */
 static inline uint64_t vg_clock_ns(clockid_t clock)
 {
-	struct timespec now;
+	struct timespec now = { 0 };
 
 	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

@@ -16,8 +16,7 @@ struct vg_backoff {
 /*
  * Stops threads with ptrace(2), one at a time: attaches, stops, copies, releases.
  *
- * A tracer never has more than one tracee, because two could cause a deadlock.  An execve(2) in the process waits until
- * all its traced threads are reaped, while the next PTRACE_SEIZE waits for that execve(2).
+ * A tracer never has more than one tracee: two could cause a deadlock with an execve(2) (doc/design/capture.md).
  *
  * ptrace(2) binds a tracee to the tracing thread, so all calls must come from one thread.  SIGCHLD must be blocked and
  * not ignored.

@@ -418,11 +418,9 @@ bool vg_modules_check(struct vg_modules *modules)
 		if (!modules->items.items[i].loaded)
 			continue;
 		batch[count++] = &modules->items.items[i];
-		if (count < VG_MARKS_MAX)
-			continue;
-		if (!marks_check(modules->memory->pid, batch, count))
+		if (count == VG_MARKS_MAX && !marks_check(modules->memory->pid, batch, count))
 			return false;
-		count = 0;
+		count %= VG_MARKS_MAX;
 	}
 	return marks_check(modules->memory->pid, batch, count) && file_links_check(modules);
 }

@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/infile.h"
 #include "base/process_file.h"
 
@@ -227,11 +228,7 @@ int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err)
 
 uint64_t vg_target_cpu_ns(const struct vg_target *target)
 {
-	struct timespec used;
-
-	if (clock_gettime(target->cpu_clock, &used) != 0)
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	return vg_clock_ns(target->cpu_clock);
 }
 
 bool vg_target_exited(const struct vg_target *target, int timeout_ms)
