@@ -129,7 +129,8 @@ START_TEST(thread_is_found_after_its_events)
 	events.shared = lanes_map();
 	events.shared->lanes[1].owner = TID;
 	events.shared->lanes[1].claims = CLAIMS + 1;
-	lanes[1] = (struct vg_events_lane){ .claims = CLAIMS, .known = true, .is_no_task = true, .name = 3,
+	lanes[1] = (struct vg_events_lane){ .shared = &events.shared->lanes[1],
+					    .claims = CLAIMS, .known = true, .is_no_task = true, .name = 3,
 					    .thread_written = 1u << 1 | 1u << 2, .skipped = 1u << 1, .threads = { 7, 8, 9 } };
 	/* The lane has another owner now, whom no drain has seen. */
 	vg_events_task_found(&events, &task, ids);
@@ -155,7 +156,9 @@ START_TEST(event_is_later_than_the_drain)
 	struct vg_events_lane lanes[2] = { { .claims = 0 }, { .known = true } };
 	struct vg_events events = { .lanes = lanes, .shared = lanes_map(), .begin_ns = now_ns - 10 * second_ns };
 
-	for (uint64_t number = 0; number < 2; number++) {
+	for (uint32_t number = 0; number < 2; number++) {
+		lanes[number].number = number;
+		lanes[number].shared = &events.shared->lanes[number];
 		events.shared->records[1][number].time_ns = now_ns + number * 3600 * second_ns;
 		events.shared->records[1][number].type_and_labels = VG_EVENT_INSTANT;
 	}

@@ -70,21 +70,21 @@ static void label_write(struct vg_events *events, uint32_t out, uint32_t id)
 
 /* Returns `token` if it names this lane and a record of this session before record number `head`.  Otherwise returns 0.
  * Does not check whether that record began an interval. */
-static uint64_t token_check(const struct vg_events_lane *own, uint32_t lane, uint64_t token, uint64_t head)
+static uint64_t token_check(const struct vg_events_lane *own, uint64_t token, uint64_t head)
 {
 	uint64_t number = token >> 8;
 
-	return vg_token_lane(token) == lane && number > own->first && number <= head ? token : 0;
+	return vg_token_lane(token) == own->number && number > own->first && number <= head ? token : 0;
 }
 
 /* Fills *event; its time_ns is session time.  Returns 0, or -EBADMSG if the record is invalid. */
-static int record_check(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
-			const struct event_record *record, struct vg_writer_event *event)
+static int record_check(const struct vg_events *events, const struct vg_drain_context *context,
+			const struct vg_events_lane *own, const struct event_record *record,
+			struct vg_writer_event *event)
 {
 	const uint64_t mask = (UINT64_C(1) << VG_LANE_LABEL_BITS) - 1;
 	uint64_t kind = record->type_and_labels >> VG_LANE_KIND_SHIFT & mask;
 	uint64_t label = record->type_and_labels >> VG_LANE_LABEL_SHIFT & mask;
-	struct vg_events_lane *own = &events->lanes[lane];
 
 	*event = (struct vg_writer_event){
 		.type = record->type_and_labels & 0xff, .value = record->value,
@@ -100,9 +100,9 @@ static int record_check(struct vg_events *events, const struct vg_drain_context 
 	switch (event->type) {
 	case VG_EVENT_BEGIN:
 	case VG_EVENT_DETACHED_BEGIN:
-		event->token = vg_lane_token(own->tail, lane);
+		event->token = vg_lane_token(own->tail, own->number);
 		event->parent = record->parent == event->token ? event->token :
-				token_check(own, lane, record->parent, own->tail);
+				token_check(own, record->parent, own->tail);
 		break;
 	case VG_EVENT_END:
 	case VG_EVENT_DETACHED_END:
@@ -180,15 +180,12 @@ static void records_copy(const struct vg_lane_record *records, uint64_t tail, si
 }
 
 /* Drops the lane's records, which no profile wants, without counting them. */
-static void records_drop(struct vg_events *events, uint32_t lane)
+static void records_drop(const struct vg_events *events, struct vg_events_lane *own)
 {
-	struct vg_lane *shared = &events->shared->lanes[lane];
-	struct vg_events_lane *own = &events->lanes[lane];
-
-	own->tail = atomic_load_explicit(&shared->head, memory_order_acquire);
+	own->tail = atomic_load_explicit(&own->shared->head, memory_order_acquire);
 	VG_EACH_RECORDING(i, events->live)
 		own->first_of[i] = own->tail;
-	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
+	atomic_store_explicit(&own->shared->tail, own->tail, memory_order_release);
 }
 
 /* Returns the session time of record `number`, which is in the ring. */
@@ -200,13 +197,12 @@ static uint64_t record_ns(const struct vg_events *events, uint32_t lane, uint64_
 /* Writes `record`, whose number is the lane's `tail`, to each profile that has the lane's thread.  Labels that a
  * profile does not have yet are written before the record.  An invalid record is counted in events->malformed
  * instead. */
-static void record_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
+static void record_write(struct vg_events *events, const struct vg_drain_context *context, struct vg_events_lane *own,
 			 const struct event_record *record)
 {
-	struct vg_events_lane *own = &events->lanes[lane];
 	struct vg_writer_event event;
 
-	if (record_check(events, context, lane, record, &event) != 0) {
+	if (record_check(events, context, own, record, &event) != 0) {
 		events->malformed++;
 		return;
 	}
@@ -299,6 +295,8 @@ void vg_events_begin(struct vg_events *events, uint64_t begin_ns)
 		struct vg_events_lane *own = &events->lanes[i];
 		struct vg_lane *lane = &events->shared->lanes[i];
 
+		own->number = i;
+		own->shared = lane;
 		own->tail = own->first = atomic_load(&lane->head);
 		own->dropped = atomic_load(&lane->dropped);
 		own->claims = atomic_load(&lane->claims) - 1;
@@ -353,24 +351,24 @@ void vg_events_recording_end(struct vg_events *events, uint32_t index)
 
 /* ---- which thread a lane belongs to ---- */
 
-static struct vg_task *task_find(const struct vg_drain_context *context, uint32_t lane, pid_t tid)
+static struct vg_task *task_find(const struct vg_drain_context *context, const struct vg_events_lane *own, pid_t tid)
 {
 	struct vg_task *found = NULL;
 
 	VG_EACH_TASK(task, context->tasks) {
 		if (task->tid == tid && task->in_profiles != 0)
 			found = task;
-		else if (task->lane == lane + 1)
+		else if (task->lane == own->number + 1)
 			task->lane = 0; /* this task has released the lane */
 	}
 	return found;
 }
 
 /* Session time of the lane's oldest record that is not drained yet.  If that time is impossible: now. */
-static uint64_t first_event_ns(const struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
+static uint64_t first_event_ns(const struct vg_events *events, const struct vg_drain_context *context,
+			       const struct vg_events_lane *own)
 {
-	const struct vg_events_lane *own = &events->lanes[lane];
-	uint64_t time_ns = record_ns(events, lane, own->tail);
+	uint64_t time_ns = record_ns(events, own->number, own->tail);
 
 	return time_ns >= own->last_ns && time_ns <= context->now_ns ? time_ns : context->now_ns;
 }
@@ -387,11 +385,10 @@ static vg_recording_set wanted_in(const struct vg_events *events, pid_t tid)
 
 /* Adds the lane's thread to the profiles that want it and do not have it.  `task` is NULL if the thread is not in
  * vg_tasks. */
-static void lane_thread_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
-			      const struct vg_task *task)
+static void lane_thread_write(struct vg_events *events, const struct vg_drain_context *context,
+			      struct vg_events_lane *own, const struct vg_task *task)
 {
-	struct vg_events_lane *own = &events->lanes[lane];
-	pid_t tid = atomic_load_explicit(&events->shared->lanes[lane].owner, memory_order_relaxed);
+	pid_t tid = atomic_load_explicit(&own->shared->owner, memory_order_relaxed);
 
 	own->skipped |= events->live & ~own->thread_written & ~wanted_in(events, tid);
 	own->thread_written |= own->skipped;
@@ -406,7 +403,7 @@ static void lane_thread_write(struct vg_events *events, const struct vg_drain_co
 			continue;
 		}
 		if (own->begin_ns == 0)
-			own->begin_ns = first_event_ns(events, context, lane);
+			own->begin_ns = first_event_ns(events, context, own);
 		own->threads[i] = vg_writer_thread_id(out->writer);
 		(*out->threads)++;
 		lane_thread_define(own, i, out);
@@ -414,9 +411,9 @@ static void lane_thread_write(struct vg_events *events, const struct vg_drain_co
 }
 
 /* Adds the lane's thread to profiles that began after the thread became known.  False: the thread is not known yet. */
-static bool lane_thread_write_new(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
+static bool lane_thread_write_new(struct vg_events *events, const struct vg_drain_context *context,
+				  struct vg_events_lane *own)
 {
-	struct vg_events_lane *own = &events->lanes[lane];
 	struct vg_task *task = NULL;
 
 	if (!own->known)
@@ -427,13 +424,12 @@ static bool lane_thread_write_new(struct vg_events *events, const struct vg_drai
 	if (!own->known || own->has_ended || (events->live & ~own->thread_written) == 0)
 		return own->known;
 	if (!own->is_no_task)
-		task = task_find(context, lane, atomic_load_explicit(&events->shared->lanes[lane].owner,
-								     memory_order_relaxed));
+		task = task_find(context, own, atomic_load_explicit(&own->shared->owner, memory_order_relaxed));
 	/* The task may be a new one: it is removed while scans look for chosen threads only. */
 	if (task != NULL)
-		task->lane = lane + 1;
+		task->lane = own->number + 1;
 	if (task != NULL || own->is_no_task)
-		lane_thread_write(events, context, lane, task);
+		lane_thread_write(events, context, own, task);
 	return true;
 }
 
@@ -443,11 +439,10 @@ void vg_events_task_found(struct vg_events *events, struct vg_task *task, uint32
 		ids[i] = VG_NONE;
 	for (uint32_t lane = 0; lane < lanes_used(events); lane++) {
 		struct vg_events_lane *own = &events->lanes[lane];
-		const struct vg_lane *shared = &events->shared->lanes[lane];
 
 		if (!own->known || !own->is_no_task ||
-		    task->tid != atomic_load_explicit(&shared->owner, memory_order_relaxed) ||
-		    own->claims != atomic_load_explicit(&shared->claims, memory_order_acquire))
+		    task->tid != atomic_load_explicit(&own->shared->owner, memory_order_relaxed) ||
+		    own->claims != atomic_load_explicit(&own->shared->claims, memory_order_acquire))
 			continue;
 		own->is_no_task = false;
 		task->lane = lane + 1;
@@ -463,10 +458,8 @@ void vg_events_task_found(struct vg_events *events, struct vg_task *task, uint32
 }
 
 /* Writes the end of a lane's thread that is not in vg_tasks. */
-static void lane_end(struct vg_events *events, uint32_t lane)
+static void lane_end(const struct vg_events *events, struct vg_events_lane *own)
 {
-	struct vg_events_lane *own = &events->lanes[lane];
-
 	if (own->has_ended)
 		return;
 	own->has_ended = true;
@@ -480,19 +473,19 @@ static void lane_end(struct vg_events *events, uint32_t lane)
 
 /* Finds the lane's thread and adds it to the profiles.  Returns false if the lane's events must wait.  A thread that
  * was created and exited between two scans is known only from its lane. */
-static bool lane_thread_find(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
+static bool lane_thread_find(struct vg_events *events, const struct vg_drain_context *context,
+			     struct vg_events_lane *own)
 {
-	struct vg_events_lane *own = &events->lanes[lane];
-	const struct vg_lane *shared = &events->shared->lanes[lane];
+	const struct vg_lane *shared = own->shared;
 	uint32_t claims = atomic_load_explicit(&shared->claims, memory_order_acquire);
 	struct vg_task *task;
 	bool taken;
 	pid_t tid;
 
 	if (claims == own->claims)
-		return lane_thread_write_new(events, context, lane);
+		return lane_thread_write_new(events, context, own);
 	if (own->known && own->is_no_task)
-		lane_end(events, lane);
+		lane_end(events, own);
 	vg_lane_reset(own);
 	tid = atomic_load_explicit(&shared->owner, memory_order_relaxed);
 	taken = atomic_load_explicit(&shared->taken, memory_order_acquire) != 0;
@@ -500,13 +493,13 @@ static bool lane_thread_find(struct vg_events *events, const struct vg_drain_con
 	own->tid = tid;
 	if (tid < 1 || tid > TID_MAX)
 		return false;
-	task = task_find(context, lane, tid);
+	task = task_find(context, own, tid);
 	if (task != NULL) {
-		task->lane = lane + 1;
+		task->lane = own->number + 1;
 		own->known = true;
 	} else if (wanted_in(events, tid) == 0) {
 		/* Look the thread up again at each drain: a recording of all threads may begin. */
-		records_drop(events, lane);
+		records_drop(events, own);
 		own->claims = claims - 1;
 		return false;
 	} else if (taken && !context->last && own->drains_waited++ < DRAINS_WAITED_MAX) {
@@ -521,7 +514,7 @@ static bool lane_thread_find(struct vg_events *events, const struct vg_drain_con
 	own->drains_waited = 0;
 	own->is_no_task = task == NULL;
 	if (own->known)
-		lane_thread_write(events, context, lane, task);
+		lane_thread_write(events, context, own, task);
 	return own->known;
 }
 
@@ -540,10 +533,10 @@ static void name_write(const struct vg_events *events, uint32_t index, uint32_t 
 	vg_writer_thread_name(out->writer, thread, now_ns - out->since_ns, text);
 }
 
-static void lane_name_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
+static void lane_name_write(const struct vg_events *events, const struct vg_drain_context *context,
+			    struct vg_events_lane *own)
 {
-	struct vg_events_lane *own = &events->lanes[lane];
-	uint32_t name = atomic_load_explicit(&events->shared->lanes[lane].name, memory_order_acquire);
+	uint32_t name = atomic_load_explicit(&own->shared->name, memory_order_acquire);
 	vg_recording_set name_due;
 
 	if (name != own->name)
@@ -558,7 +551,7 @@ static void lane_name_write(struct vg_events *events, const struct vg_drain_cont
 	VG_EACH_RECORDING(i, name_due & ~own->skipped)
 		name_write(events, i, own->threads[i], name, context->now_ns);
 	VG_EACH_TASK(task, context->tasks) {
-		if (task->lane == lane + 1)
+		if (task->lane == own->number + 1)
 			task->host_name = name;
 	}
 }
@@ -573,16 +566,15 @@ static void lane_skip(struct vg_events *events, struct vg_events_lane *own, uint
 	vg_lane_skip(own);
 }
 
-static void lane_end_if_released(struct vg_events *events, uint32_t lane)
+static void lane_end_if_released(const struct vg_events *events, struct vg_events_lane *own)
 {
-	if (events->lanes[lane].is_no_task && atomic_load(&events->shared->lanes[lane].taken) == 0)
-		lane_end(events, lane);
+	if (own->is_no_task && atomic_load(&own->shared->taken) == 0)
+		lane_end(events, own);
 }
 
-static void lane_drain(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane, uint64_t head)
+static void lane_drain(struct vg_events *events, const struct vg_drain_context *context, struct vg_events_lane *own,
+		       uint64_t head)
 {
-	struct vg_events_lane *own = &events->lanes[lane];
-	struct vg_lane *shared = &events->shared->lanes[lane];
 	struct event_record batch[BATCH];
 
 	/* A decreased head is invalid.  Without `overwrite`, an advance of more than VG_LANE_RECORDS is invalid too. */
@@ -596,32 +588,29 @@ static void lane_drain(struct vg_events *events, const struct vg_drain_context *
 		size_t count = head - own->tail < BATCH ? (size_t)(head - own->tail) : BATCH;
 		uint64_t start = own->tail, intact;
 
-		records_copy(events->shared->records[lane], start, count, batch);
-		intact = events->overwrite ? first_intact(shared, start) : start;
+		records_copy(events->shared->records[own->number], start, count, batch);
+		intact = events->overwrite ? first_intact(own->shared, start) : start;
 		if (intact > start)
 			lane_skip(events, own, intact);
 		for (; own->tail < start + count; own->tail++)
-			record_write(events, context, lane, &batch[own->tail - start]);
-		atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
+			record_write(events, context, own, &batch[own->tail - start]);
+		atomic_store_explicit(&own->shared->tail, own->tail, memory_order_release);
 		/* After the last batch another thread may take the lane. */
 		if (own->tail < head && context->on_batch != NULL)
 			context->on_batch(context->session);
 	}
-	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
-	lane_end_if_released(events, lane);
+	atomic_store_explicit(&own->shared->tail, own->tail, memory_order_release);
+	lane_end_if_released(events, own);
 	if (context->on_batch != NULL)
 		context->on_batch(context->session);
 }
 
 /* Whether a lane has new records, another thread, or a name to write. */
-static bool lane_changed(const struct vg_events *events, uint32_t lane, uint64_t head)
+static bool lane_changed(const struct vg_events *events, const struct vg_events_lane *own, uint64_t head)
 {
-	const struct vg_lane *shared = &events->shared->lanes[lane];
-	const struct vg_events_lane *own = &events->lanes[lane];
-
 	return head != own->tail || (events->live & ~own->name_written) != 0 ||
-	       atomic_load_explicit(&shared->claims, memory_order_relaxed) != own->claims ||
-	       atomic_load_explicit(&shared->name, memory_order_relaxed) != own->name;
+	       atomic_load_explicit(&own->shared->claims, memory_order_relaxed) != own->claims ||
+	       atomic_load_explicit(&own->shared->name, memory_order_relaxed) != own->name;
 }
 
 void vg_events_drain(struct vg_events *events, const struct vg_drain_context *context)
@@ -630,21 +619,22 @@ void vg_events_drain(struct vg_events *events, const struct vg_drain_context *co
 	uint64_t cpu_ns = 0, fullest = 0;
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint64_t head = atomic_load_explicit(&events->shared->lanes[i].head, memory_order_acquire);
+		struct vg_events_lane *own = &events->lanes[i];
+		uint64_t head = atomic_load_explicit(&own->shared->head, memory_order_acquire);
 
-		if (!lane_changed(events, i, head))
+		if (!lane_changed(events, own, head))
 			continue;
 		if (cpu_ns == 0)
 			cpu_ns = vg_own_cpu_ns();
 		labels_read(events);
-		if (!lane_thread_find(events, context, i))
+		if (!lane_thread_find(events, context, own))
 			continue;
-		lane_name_write(events, context, i);
+		lane_name_write(events, context, own);
 		events->last_event_ns = context->now_ns;
-		if (head - events->lanes[i].tail > fullest)
-			fullest = head - events->lanes[i].tail;
-		if (head != events->lanes[i].tail)
-			lane_drain(events, context, i, head);
+		if (head - own->tail > fullest)
+			fullest = head - own->tail;
+		if (head != own->tail)
+			lane_drain(events, context, own, head);
 	}
 	if (cpu_ns != 0)
 		events->cpu_ns += vg_own_cpu_ns() - cpu_ns;
@@ -715,8 +705,8 @@ void vg_events_restart(struct vg_events *events, uint32_t index, uint64_t now_ns
 
 		if (!own->known || !own->is_no_task || (own->thread_written & ~own->skipped & 1u << index) == 0)
 			continue;
-		if (atomic_load_explicit(&events->shared->lanes[i].head, memory_order_acquire) == own->tail)
-			lane_end_if_released(events, i);
+		if (atomic_load_explicit(&own->shared->head, memory_order_acquire) == own->tail)
+			lane_end_if_released(events, own);
 		if (own->has_ended)
 			continue;
 		lane_thread_define(own, index, &events->profiles[index]);
@@ -736,7 +726,7 @@ uint64_t vg_events_token_check(const struct vg_events *events, const struct vg_t
 {
 	if (events->shared == NULL || task->lane == 0)
 		return 0;
-	return token_check(&events->lanes[task->lane - 1], task->lane - 1, token, UINT64_MAX >> 8);
+	return token_check(&events->lanes[task->lane - 1], token, UINT64_MAX >> 8);
 }
 
 uint64_t vg_events_token_for(const struct vg_events *events, const struct vg_task *task,

@@ -23,6 +23,8 @@ struct vg_lane_sampled {
 
 /* What we know about one lane of the event ring: which thread has it, and which intervals are open. */
 struct vg_events_lane {
+	uint32_t number;             /* of the lane in the ring */
+	struct vg_lane *shared;      /* the lane in the ring, which the host writes */
 	uint64_t tail;               /* records copied so far */
 	uint64_t first;              /* number of the session's first record */
 	uint64_t first_of[VG_RECORDINGS_MAX]; /* number of each recording's first record */
