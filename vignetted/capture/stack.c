@@ -51,7 +51,7 @@ static bool snapshot_is_truncated(const struct vg_walker *walker, const struct v
 	return task->copy.bytes < VG_SNAPSHOT_MAX_BYTES && walker->snapshot.stack_bytes == task->copy.bytes;
 }
 
-/* Makes one copy.  VG_READ_UNREADABLE: the thread ran meanwhile, or its stack could not be read; the copy is useless. */
+/* Makes a copy.  VG_READ_UNREADABLE: the thread ran meanwhile, or its stack could not be read; the copy is useless. */
 static enum vg_read wait_copy(struct vg_walker *walker, const struct vg_tracer *tracer, struct vg_task *task,
 			      const struct vg_wait *wait, uint64_t *discarded)
 {

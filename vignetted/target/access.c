@@ -113,15 +113,6 @@ static void machine_read(struct vg_access *access)
 	access->facts.other_machine = elf_head_read(getpid(), &own) && own.e_machine != head.e_machine;
 }
 
-/* Reading /proc/PID/syscall needs the same permission as tracing. */
-static bool syscall_is_readable(pid_t pid)
-{
-	char text[8];
-	ssize_t got = vg_proc_read(text, sizeof text, "/proc/%d/syscall", pid);
-
-	return got != -EPERM && got != -EACCES;
-}
-
 void vg_access_read_own(struct vg_access *access)
 {
 	*access = (struct vg_access){ .uid = -1, .filtered = filtered_syscall(), .facts.yama_scope = yama_scope() };
@@ -148,9 +139,14 @@ static void trace_facts_read(struct vg_access *access, pid_t pid)
 
 void vg_access_read(struct vg_access *access, pid_t pid)
 {
+	char text[8];
+	ssize_t got;
+
 	vg_access_read_own(access);
 	trace_facts_read(access, pid);
-	access->facts.readable = syscall_is_readable(pid);
+	/* Reading /proc/PID/syscall needs the same permission as tracing. */
+	got = vg_proc_read(text, sizeof text, "/proc/%d/syscall", pid);
+	access->facts.readable = got != -EPERM && got != -EACCES;
 	machine_read(access);
 }
 
@@ -165,19 +161,9 @@ void vg_access_own_path(char path[VG_ACCESS_PATH_BYTES])
 		path[length] = '\0';
 }
 
-static int traced_error(const struct vg_access *access, struct vg_err *err)
-{
-	char name[64];
-
-	vg_proc_read(name, sizeof name, "/proc/%ld/comm", access->tracer);
-	name[strcspn(name, "\n")] = '\0';
-	return vg_err_set(err, -EPERM, "process %d is being traced by another process, %s (pid %ld)",
-			  access->pid, name, access->tracer);
-}
-
 int vg_access_error(const struct vg_access *access, enum vg_permission permission, struct vg_err *err)
 {
-	char own[VG_ACCESS_PATH_BYTES];
+	char own[VG_ACCESS_PATH_BYTES], tracer[64];
 	pid_t pid = access->pid;
 
 	vg_access_own_path(own);
@@ -185,7 +171,10 @@ int vg_access_error(const struct vg_access *access, enum vg_permission permissio
 	case VG_PERMITTED:
 		return 0;
 	case VG_FORBIDDEN_TRACED:
-		return traced_error(access, err);
+		vg_proc_read(tracer, sizeof tracer, "/proc/%ld/comm", access->tracer);
+		tracer[strcspn(tracer, "\n")] = '\0';
+		return vg_err_set(err, -EPERM, "process %d is being traced by another process, %s (pid %ld)", pid,
+				  tracer, access->tracer);
 	case VG_FORBIDDEN_OTHER_USER:
 		/* Another user's /proc/PID/syscall has the mode 0400, so CAP_DAC_READ_SEARCH is needed, too. */
 		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld); run vignetted as that "

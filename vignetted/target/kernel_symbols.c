@@ -61,13 +61,8 @@ static uint32_t text_add(struct vg_kernel_symbols *symbols, const char *text)
 	return (uint32_t)at;
 }
 
-/* Whether the letter of a symbol's type stands for code: t and T are symbols of a text section, w and W weak ones. */
-static bool is_code(char type)
-{
-	return strchr("tTwW", type) != NULL;
-}
-
-/* Adds the symbol of a line.  Of symbols with the same address, the first one counts.  Returns 0 or -ENOMEM. */
+/* Adds the symbol of a line, if its type stands for code: t and T are symbols of a text section, w and W weak ones.  Of
+ * symbols with the same address, the first one counts.  Returns 0 or -ENOMEM. */
 static int line_add(struct vg_kernel_symbols *symbols, char *line)
 {
 	struct vg_kernel_symbol symbol = { .number = VG_NONE };
@@ -77,7 +72,8 @@ static int line_add(struct vg_kernel_symbols *symbols, char *line)
 
 	line[strcspn(line, "\n")] = '\0';
 	symbol.address = strtoull(line, &at, 16);
-	if (symbol.address == 0 || at[0] != ' ' || at[1] == '\0' || at[2] != ' ' || !is_code(at[1]) ||
+	if (symbol.address == 0 || at[0] != ' ' || at[1] == '\0' || at[2] != ' ' ||
+	    strchr("tTwW", at[1]) == NULL ||
 	    (count > 0 && symbols->symbols.items[count - 1].address == symbol.address))
 		return 0;
 	name = at + 3;

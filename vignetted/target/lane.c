@@ -8,11 +8,6 @@
 /* The most changes that a lane keeps.  If there are more, the older half is dropped. */
 enum { CHANGES_MAX = 1 << 16 };
 
-static uint64_t innermost(const struct vg_events_lane *lane)
-{
-	return lane->depth > 0 ? lane->open[lane->depth - 1] : 0;
-}
-
 /* Drops the oldest changes. */
 static void changes_drop(struct vg_events_lane *lane, size_t count)
 {
@@ -49,7 +44,7 @@ void vg_lane_skip(struct vg_events_lane *lane)
 
 static void change_note(struct vg_events_lane *lane, uint64_t time_ns)
 {
-	struct vg_lane_change change = { time_ns, innermost(lane) };
+	struct vg_lane_change change = { time_ns, lane->depth > 0 ? lane->open[lane->depth - 1] : 0 };
 
 	if (lane->changes.count >= CHANGES_MAX)
 		changes_drop(lane, CHANGES_MAX / 2);

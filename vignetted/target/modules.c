@@ -206,12 +206,6 @@ static uint32_t module_at(struct vg_modules *modules, const struct mapping *head
 	return vg_array_push(&modules->items, &module) == 0 ? (uint32_t)modules->items.count - 1 : VG_NONE;
 }
 
-/* The vsyscall page cannot be read and has no unwind information. */
-static bool is_code(const struct mapping *mapping)
-{
-	return mapping->executable && strcmp(mapping->path, "[vsyscall]") != 0;
-}
-
 static int fence_add(struct vg_modules *modules, const struct mapping *below, const struct mapping *mapping)
 {
 	if (mapping->start != below->end || mapping->inode == 0 ||
@@ -275,7 +269,8 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 			line = NULL;         /* getline(3) allocates another one */
 			same_file = true;
 		}
-		if (!is_code(&mapping) || rc != 0)
+		/* The vsyscall page cannot be read and has no unwind information. */
+		if (rc != 0 || !mapping.executable || strcmp(mapping.path, "[vsyscall]") == 0)
 			continue;
 		if (same_file && is_in_image(modules, &head, mapping.start))
 			module = head.module;
