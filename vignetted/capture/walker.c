@@ -22,6 +22,9 @@ enum { SAMPLE_WORDS_MAX = 1 << 20 };
  * takes at most 5 % of the time. */
 enum { MAPS_PAUSE_FACTOR = 19 };
 
+/* The most searches through all modules in one round: a process can map files tens of thousands of times in a round. */
+enum { SEARCHES_MAX = 64 };
+
 int vg_walker_open(struct vg_walker *walker)
 {
 	walker->snapshot.modules = walker->modules;
@@ -38,7 +41,7 @@ void vg_walker_close(struct vg_walker *walker)
 void vg_walker_round(struct vg_walker *walker)
 {
 	walker->maps_current = false;
-	vg_modules_round_begin(walker->modules);
+	walker->modules->searches_left = SEARCHES_MAX;
 }
 
 /* Sets memory->pid to the id of a live thread: an exited thread has no memory, and the first thread may exit before the

@@ -28,9 +28,6 @@ enum { FILES_CPU_NS = 20 * 1000 * 1000 };
 /* The most ranges whose links in /proc/PID/map_files one vg_modules_check() compares. */
 enum { LINKS_MAX = 64 };
 
-/* The most searches through all modules in one round: a process can map files tens of thousands of times in a round. */
-enum { SEARCHES_MAX = 64 };
-
 /* A module is young for this time after it was first seen: another module that was not seen may have had its addresses
  * in turn, as in a program that tries plugins.  So its mark is compared at each copy.  With more young modules than
  * YOUNG_MAX that would take too long: one mark takes 0.35 us, and 16 marks 6 us of a stop of 20 to 30 us. */
@@ -547,11 +544,6 @@ void vg_modules_checks_drop(struct vg_modules *modules)
 		modules->items.items[i].check_due = false;
 	/* The cache may have pages of a module that has replaced another one at the same addresses. */
 	vg_memory_cache_drop(modules->memory);
-}
-
-void vg_modules_round_begin(struct vg_modules *modules)
-{
-	modules->searches_left = SEARCHES_MAX;
 }
 
 /* ---- mappings ---- */

@@ -85,7 +85,7 @@ struct vg_modules {
 	uint64_t confirm_calls;      /* calls of vg_modules_confirm() */
 	uint64_t copies, copied_ns;  /* calls of vg_modules_copied(), and CLOCK_MONOTONIC of the latest one */
 	bool young_are_checked;      /* it has also read the marks of modules that were first seen lately */
-	uint32_t searches_left;      /* how many more searches for the module of a mapping this round may make */
+	uint32_t searches_left;      /* set by the caller: searches that vg_modules_mapping_add() may still make */
 	bool exited;                 /* the process had exited when its maps were last read */
 	size_t max;                  /* set by the caller: the most modules in the whole session; 0: VG_MODULES_MAX */
 	size_t excess, excess_max;   /* modules beyond `max`: at the latest reading, and the most so far */
@@ -123,9 +123,6 @@ void vg_modules_require_check(struct vg_modules *modules, uint32_t module);
 /* Cancels what vg_modules_require_check() required, and empties the cache of the target's memory.  Call it when all
  * results that are not confirmed yet were dropped. */
 void vg_modules_checks_drop(struct vg_modules *modules);
-
-/* Begins a round: limits the searches of vg_modules_mapping_add() in it. */
-void vg_modules_round_begin(struct vg_modules *modules);
 
 /* Adds a mapping that the kernel recorded.  The calls must be in order of time.  Returns false if the mapping belongs
  * to a file, but no known module of that file is at the address.  The caller then calls vg_modules_refresh(), and this
