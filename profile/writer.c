@@ -426,27 +426,28 @@ int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_n
 	return record_end(writer);
 }
 
-int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count)
+int vg_writer_pauses(struct vg_writer *writer, const struct vg_pauses *pauses)
 {
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < VG_PAUSES_BUCKETS; i++)
+		used += pauses->buckets[i] != 0;
+	if (used == 0)
+		return writer->failed;
 	record_begin(writer, VG_RECORD_PAUSES, 1);
-	msgpack_pack_array(&writer->packer, 2 * count);
-	for (size_t i = 0; i < count; i++) {
-		pack_uint(writer, pairs[i][0]);
-		pack_uint(writer, pairs[i][1]);
+	msgpack_pack_array(&writer->packer, 2 * used);
+	for (uint32_t i = 0; i < VG_PAUSES_BUCKETS; i++) {
+		if (pauses->buckets[i] == 0)
+			continue;
+		pack_uint(writer, vg_pauses_upper_ns(i));
+		pack_uint(writer, pauses->buckets[i]);
 	}
 	return counts_end(writer);
 }
 
-int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
+int vg_writer_counts(struct vg_writer *writer, enum vg_record kind, const struct vg_named_value *counts, size_t count)
 {
-	record_begin(writer, VG_RECORD_LOST, 1);
-	pack_counts(writer, counts, count);
-	return counts_end(writer);
-}
-
-int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
-{
-	record_begin(writer, VG_RECORD_STATS, 1);
+	record_begin(writer, kind, 1);
 	pack_counts(writer, counts, count);
 	return counts_end(writer);
 }

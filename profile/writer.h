@@ -4,6 +4,7 @@
 
 #include <msgpack.h>
 
+#include "base/pauses.h"
 #include "profile/model.h"
 
 /* The writer's state of a thread between two samples. */
@@ -139,12 +140,12 @@ int vg_writer_perf_counters(struct vg_writer *writer, const struct vg_writer_per
 /* From time_ns on, samples are due every period_ns. */
 int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_ns);
 
-/* Both functions write the totals since the recording began: a reader uses only the last record of each kind. */
-int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts, size_t count);
-int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *counts, size_t count);
+/* Writes the totals since the recording began: a reader uses only the last record of each kind.  `kind` is
+ * VG_RECORD_LOST or VG_RECORD_STATS. */
+int vg_writer_counts(struct vg_writer *writer, enum vg_record kind, const struct vg_named_value *counts, size_t count);
 
-/* The pause histogram.  Each pair is the upper bound of a bucket, in ns, and the number of pauses in the bucket. */
-int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count);
+/* Writes nothing if there are no pauses. */
+int vg_writer_pauses(struct vg_writer *writer, const struct vg_pauses *pauses);
 
 /* Writes the end record and flushes.  After a failure this function still tries to write the end record, so that the
  * file contains the reason why the recording ended.  In this case one sequence number is missing before the

@@ -248,7 +248,7 @@ static void secrets_write(void)
 	ck_assert_int_eq(vg_writer_thread_name(writer, 1, 23 * MS, "worker After"), 0);
 	header.program = "program After";
 	ck_assert_int_eq(vg_writer_header(writer, &header), 0);
-	ck_assert_int_eq(vg_writer_lost(writer, &lost, 1), 0);
+	ck_assert_int_eq(vg_writer_counts(writer, VG_RECORD_LOST, &lost, 1), 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		struct vg_symbol_line line = { i, 5 };
 

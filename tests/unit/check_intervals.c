@@ -169,7 +169,7 @@ START_TEST(lost_ends)
 	struct vg_named_value lost = { "events_dropped", 3 };
 
 	open_profile();
-	ck_assert_int_eq(vg_writer_lost(&fixture.writer, &lost, 1), 0);
+	ck_assert_int_eq(vg_writer_counts(&fixture.writer, VG_RECORD_LOST, &lost, 1), 0);
 	begin(10, A, 1);
 	parent = 1;
 	begin(20, B, 2);
@@ -308,7 +308,7 @@ START_TEST(random_nesting)
 	model->random = (uint32_t)_i + 1;
 	model->lost = 1;
 	open_profile();
-	ck_assert_int_eq(vg_writer_lost(&fixture.writer, &lost, 1), 0);
+	ck_assert_int_eq(vg_writer_counts(&fixture.writer, VG_RECORD_LOST, &lost, 1), 0);
 	model_run(model, lossy);
 	build();
 	/* Open intervals end when the profile ends, or with the last event if that is later. */

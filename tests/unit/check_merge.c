@@ -48,8 +48,8 @@ static void counters_add(struct fixture *fixture, uint64_t first, uint64_t secon
 	struct vg_named_value stats[] = { { "stops", first }, { "pause_max_ns", second } }, lost = { "late", 1 };
 
 	ck_assert_int_eq(vg_writer_perf_counters(&fixture->writer, &reading), 0);
-	ck_assert_int_eq(vg_writer_stats(&fixture->writer, stats, 2), 0);
-	ck_assert_int_eq(vg_writer_lost(&fixture->writer, &lost, 1), 0);
+	ck_assert_int_eq(vg_writer_counts(&fixture->writer, VG_RECORD_STATS, stats, 2), 0);
+	ck_assert_int_eq(vg_writer_counts(&fixture->writer, VG_RECORD_LOST, &lost, 1), 0);
 }
 
 /* Three processes.  The second one began first.  The third has no symbols. */

@@ -56,7 +56,7 @@ START_TEST(size_limit_is_kept)
 	}
 	ck_assert_int_eq(fixture.writer.failed, 0);
 	ck_assert_uint_gt(fixture.writer.records_left_out, 1000);
-	ck_assert_int_eq(vg_writer_stats(&fixture.writer, &stats, 1), 0);
+	ck_assert_int_eq(vg_writer_counts(&fixture.writer, VG_RECORD_STATS, &stats, 1), 0);
 	fixture_read(&fixture, false);
 	ck_assert_uint_eq(fixture.profile.stats.count, 1);
 	ck_assert_uint_le(fixture.writer.file_bytes, SIZE_LIMIT_BYTES);
@@ -81,8 +81,8 @@ START_TEST(round_trip)
 	size_t count;
 
 	fixture_demo_names(&fixture);
-	ck_assert_int_eq(vg_writer_lost(&fixture.writer, &lost, 1), 0);
-	ck_assert_int_eq(vg_writer_stats(&fixture.writer, &stats, 1), 0);
+	ck_assert_int_eq(vg_writer_counts(&fixture.writer, VG_RECORD_LOST, &lost, 1), 0);
+	ck_assert_int_eq(vg_writer_counts(&fixture.writer, VG_RECORD_STATS, &stats, 1), 0);
 	ck_assert_int_eq(vg_writer_thread_name(&fixture.writer, 1, 4 * MS, "renamed"), 0);
 	ck_assert_int_eq(vg_writer_thread_end(&fixture.writer, 1, 4 * MS), 0);
 	ck_assert_int_eq(vg_writer_module_unload(&fixture.writer, 1, 4 * MS), 0);

@@ -246,6 +246,6 @@ int main(int argc, char **argv)
 	if (!profile_write(argv[1], n))
 		return 2;
 	if (strcmp(argv[1], "timers") == 0 || strcmp(argv[1], "stops") == 0)
-		vg_writer_stats(&writer, &timers, 1);
+		vg_writer_counts(&writer, VG_RECORD_STATS, &timers, 1);
 	return vg_writer_end(&writer, "done", now_ns, NULL, 0) == 0 ? 0 : 1;
 }

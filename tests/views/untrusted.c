@@ -112,8 +112,8 @@ static int profile_write(const char *path)
 	}
 	vg_writer_event(&writer, &(struct vg_writer_event){ .type = VG_EVENT_END, .time_ns = 20000000,
 							    .token = 1, .label = VG_NONE, .kind = VG_NONE });
-	vg_writer_lost(&writer, &lost, 1);
-	vg_writer_stats(&writer, &cost, 1);
+	vg_writer_counts(&writer, VG_RECORD_LOST, &lost, 1);
+	vg_writer_counts(&writer, VG_RECORD_STATS, &cost, 1);
 	rc = vg_writer_end(&writer, "end-" HOLD, 20000000, NULL, 0);
 	vg_writer_close(&writer);
 	return rc == 0 ? 0 : 1;

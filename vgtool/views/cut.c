@@ -317,8 +317,7 @@ static void records_write(struct cut *cut)
 	events_write(cut, UINT64_MAX);
 }
 
-static void counts_write(struct cut *cut, const struct vg_counts *counts,
-			 int (*write)(struct vg_writer *, const struct vg_named_value *, size_t))
+static void counts_write(struct cut *cut, enum vg_record kind, const struct vg_counts *counts)
 {
 	struct vg_named_value values[COUNTS_MAX];
 	size_t count = counts->count < COUNTS_MAX ? counts->count : COUNTS_MAX;
@@ -327,7 +326,7 @@ static void counts_write(struct cut *cut, const struct vg_counts *counts,
 		values[i] = (struct vg_named_value){ vg_profile_text(cut->profile, counts->items[i].name),
 						     counts->items[i].value };
 	if (count > 0)
-		write(cut->writer, values, count);
+		vg_writer_counts(cut->writer, kind, values, count);
 }
 
 static int end_write(struct cut *cut)
@@ -363,8 +362,8 @@ static int profile_write(struct cut *cut)
 	stacks_write(cut);
 	records_write(cut);
 	ends_write(cut);
-	counts_write(cut, &cut->profile->lost, vg_writer_lost);
-	counts_write(cut, &cut->profile->stats, vg_writer_stats);
+	counts_write(cut, VG_RECORD_LOST, &cut->profile->lost);
+	counts_write(cut, VG_RECORD_STATS, &cut->profile->stats);
 	symbols_write(cut);
 	return end_write(cut);
 }

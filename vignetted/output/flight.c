@@ -265,12 +265,11 @@ void vg_flight_open(struct vg_flight *flight, struct vg_recorder *recorder, cons
 /* ---- counts ---- */
 
 void vg_flight_counts(struct vg_flight *flight, const struct vg_named_value *stats, size_t stats_count,
-		      const uint64_t (*pauses)[2], size_t pauses_count)
+		      const struct vg_pauses *pauses)
 {
 	flight->stats_count = stats_count < VG_FLIGHT_COUNTS ? stats_count : VG_FLIGHT_COUNTS - 1;
 	memcpy(flight->stats, stats, flight->stats_count * sizeof *stats);
-	flight->pauses_count = pauses_count < VG_PAUSES_BUCKETS ? pauses_count : VG_PAUSES_BUCKETS;
-	memcpy(flight->pauses, pauses, flight->pauses_count * sizeof *pauses);
+	flight->pauses = *pauses;
 }
 
 /* ---- the dump's begin and end ---- */
@@ -386,9 +385,8 @@ int vg_flight_dump_end(struct vg_flight *flight, const char *reason)
 	perf_map_write(flight);
 	vg_losses_write(&dump->writer, &dump->lost, &dump->before);
 	flight->stats[flight->stats_count] = (struct vg_named_value){ "flight_dropped", flight->dropped };
-	vg_writer_stats(&dump->writer, flight->stats, flight->stats_count + 1);
-	if (flight->pauses_count > 0)
-		vg_writer_pauses(&dump->writer, (const uint64_t (*)[2])flight->pauses, flight->pauses_count);
+	vg_writer_counts(&dump->writer, VG_RECORD_STATS, flight->stats, flight->stats_count + 1);
+	vg_writer_pauses(&dump->writer, &flight->pauses);
 	totals[0].value = dump->samples;
 	totals[1].value = dump->threads = dump->thread_ids.count;
 	totals[2].value = dump->stacks_complete;

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-#include "base/pauses.h"
 #include "libvgctl/wire.h"
 #include "vignetted/output/recorder.h"
 #include "vignetted/target/perf_map.h"
@@ -125,8 +124,7 @@ struct vg_flight {
 	uint64_t dropped;            /* samples and events that were lost because memory was short */
 	struct vg_named_value stats[VG_FLIGHT_COUNTS];
 	size_t stats_count;
-	uint64_t pauses[VG_PAUSES_BUCKETS][2];
-	size_t pauses_count;
+	struct vg_pauses pauses;
 
 	struct vg_dump dump;         /* the dump in progress, or the latest dump */
 	enum vg_dump_purpose purpose; /* of the dump in progress */
@@ -160,10 +158,9 @@ void vg_flight_segment_begin(struct vg_flight *flight, uint64_t now_ns);
 void vg_flight_state_end(struct vg_flight *flight);
 void vg_flight_definitions_end(struct vg_flight *flight);
 
-/* Keeps the statistics and the pause histogram (vg_writer_stats(), vg_writer_pauses()) for the next dump.  The names
- * must stay valid. */
+/* Keeps the statistics and the pause histogram for the next dump.  The names must stay valid. */
 void vg_flight_counts(struct vg_flight *flight, const struct vg_named_value *stats, size_t stats_count,
-		      const uint64_t (*pauses)[2], size_t pauses_count);
+		      const struct vg_pauses *pauses);
 
 /* Begins a dump of what is kept now.  It begins with the latest segment that has the whole window, or with the oldest.
  * The dump of a stall also has what comes later, until vg_flight_dump_stop().  No other dump may be in progress.

@@ -32,7 +32,7 @@ int vg_losses_write(struct vg_writer *writer, const struct vg_losses *losses, co
 	}
 	if (losses->events != from->events)
 		lost[kinds++] = (struct vg_named_value){ "events_dropped", losses->events - from->events };
-	return vg_writer_lost(writer, lost, kinds);
+	return vg_writer_counts(writer, VG_RECORD_LOST, lost, kinds);
 }
 
 void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,

@@ -285,19 +285,6 @@ void vg_recordings_limits_check(struct vg_session *session, uint64_t now_ns)
 
 /* ---- checkpoints ---- */
 
-static size_t pauses_list(const struct vg_pauses *pauses, uint64_t pairs[VG_PAUSES_BUCKETS][2])
-{
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < VG_PAUSES_BUCKETS; i++) {
-		if (pauses->buckets[i] == 0)
-			continue;
-		pairs[count][0] = vg_pauses_upper_ns(i);
-		pairs[count++][1] = pauses->buckets[i];
-	}
-	return count;
-}
-
 /* Returns how many samples were due but became part of another sample's weight.  One sample is due in each period of
  * each thread's wall time.  Returns 0 in cpu mode, where it is not known how many were due. */
 static uint64_t samples_merged(const struct vg_recording *recording)
@@ -314,7 +301,7 @@ static int counts_write(const struct vg_session *session, struct vg_recording *r
 {
 	const struct vg_recorder *recorder = &recording->recorder;
 	const struct vg_session_counts *before = &recording->counts_at_begin;
-	uint64_t used_ns = vg_recording_cpu_used_ns(recording, counts->process_cpu_ns), pairs[VG_PAUSES_BUCKETS][2];
+	uint64_t used_ns = vg_recording_cpu_used_ns(recording, counts->process_cpu_ns);
 	struct vg_writer *writer = &recording->recorder.writer;
 	const struct vg_named_value stats[] = {
 		{ "stops", pauses->stops },
@@ -354,18 +341,16 @@ static int counts_write(const struct vg_session *session, struct vg_recording *r
 		{ "threads_without_counters", recording->counter_set.threads_without },
 	};
 	size_t count = sizeof stats / sizeof *stats - (recording->counter_set.count == 0);
-	size_t pairs_count = pauses_list(pauses, pairs);
-	int rc = 0;
+	int rc;
 
 	if (vg_recording_is_flight_recorder(recording)) {
-		vg_flight_counts(&recording->flight, stats, count, pairs, pairs_count);
+		vg_flight_counts(&recording->flight, stats, count, pauses);
 		return 0;
 	}
-	if (pairs_count > 0)
-		rc = vg_writer_pauses(writer, pairs, pairs_count);
+	rc = vg_writer_pauses(writer, pauses);
 	if (rc == 0)
 		rc = vg_losses_write(writer, &recorder->losses, NULL);
-	return rc != 0 ? rc : vg_writer_stats(writer, stats, count);
+	return rc != 0 ? rc : vg_writer_counts(writer, VG_RECORD_STATS, stats, count);
 }
 
 /* Writes the names that the process's perf map has for sampled JIT code. */
