@@ -2,7 +2,6 @@
 #include "vignetted/output/flight.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -314,11 +313,6 @@ void vg_flight_dump_stop(struct vg_flight *flight, uint64_t now_ns)
 	dump->lost = flight->recorder->losses;
 }
 
-bool vg_flight_dump_behind(const struct vg_flight *flight)
-{
-	return flight->dump.next != NULL;
-}
-
 void vg_flight_dump_note(struct vg_flight *flight, uint32_t thread, const char *what, uint64_t time_ns, uint64_t value)
 {
 	struct vg_writer *writer = &flight->dump.writer;
@@ -340,7 +334,7 @@ bool vg_flight_dump_run(struct vg_flight *flight, size_t count)
 {
 	for (; count > 0 && flight->dump.next != NULL; count--)
 		chunk_dump(flight, flight->dump.next);
-	if (vg_flight_dump_behind(flight))
+	if (flight->dump.next != NULL)
 		return true;
 	/* The dump has all events before the stall now. */
 	if (flight->late_ns != 0)

@@ -171,11 +171,8 @@ int vg_flight_dump_begin(struct vg_flight *flight, enum vg_dump_purpose purpose,
 void vg_flight_dump_stop(struct vg_flight *flight, uint64_t now_ns);
 
 /* Writes up to `count` chunks.  When none is left, adds the instant that reports a stall (late_ns), once.  Returns
- * vg_flight_dump_behind(). */
+ * whether there are chunks that can be written now (flight->dump.next). */
 bool vg_flight_dump_run(struct vg_flight *flight, size_t count);
-
-/* Whether there are chunks that can be written now. */
-bool vg_flight_dump_behind(const struct vg_flight *flight);
 
 /* Adds an instant of the kind "watchdog" with the label `what` to the dump, at time_ns.  `thread` is an id that
  * recorder.writer has.  Does nothing without a dump, or if it is VG_NONE. */

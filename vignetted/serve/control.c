@@ -177,14 +177,11 @@ static bool on_sample(struct control *control, struct client *client, uint32_t t
 	struct vg_recording *recording = client->recording;
 	struct vg_wire_message message = { 0 };
 	struct vg_err err;
-	int rc = thread > INT32_MAX ? -ESRCH : 0;
+	int rc;
 
 	if (recording == NULL)
 		return false;
-	if (thread == 0)
-		vg_session_sample(control->session, recording);
-	else if (rc == 0)
-		rc = vg_session_sample_thread(control->session, recording, (pid_t)thread);
+	rc = thread > INT32_MAX ? -ESRCH : vg_session_sample(control->session, recording, (pid_t)thread);
 	if (recording->ended != NULL)
 		rc = ended_error(control->session, recording, &err);
 	else if (rc != 0)

@@ -79,14 +79,13 @@ void vg_dumps_peer_left(struct vg_session *session, int peer)
 
 bool vg_dumps_peer_waits(const struct vg_session *session, int peer)
 {
-	bool awaited = false;
-
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
 		const struct vg_flight *flight = &session->recordings[i].flight;
 
-		awaited = awaited || (flight->purpose == VG_DUMP_REQUESTED && flight->peer == peer);
+		if (flight->purpose == VG_DUMP_REQUESTED && flight->peer == peer)
+			return true;
 	}
-	return awaited;
+	return false;
 }
 
 /* ---- the watchdog ---- */
@@ -113,7 +112,7 @@ static void stall_begin(struct vg_session *session, struct vg_recording *recordi
 
 	if (fd < 0)
 		return;
-	vg_session_sample(session, recording);
+	vg_session_sample(session, recording, 0);
 	vg_flight_dump_begin(flight, VG_DUMP_STALL, fd, fetch_until_now(session, recording));
 	flight->stall_ns = vg_recording_now_ns(recording);
 	flight->stall_thread = heartbeat_thread(session, recording);
@@ -189,7 +188,7 @@ bool vg_dumps_busy(const struct vg_session *session)
 		const struct vg_flight *flight = &session->recordings[i].flight;
 
 		if (vg_recording_is_flight_recorder(&session->recordings[i]) &&
-		    (flight->purpose == VG_DUMP_REQUESTED || vg_flight_dump_behind(flight)))
+		    (flight->purpose == VG_DUMP_REQUESTED || flight->dump.next != NULL))
 			return true;
 	}
 	return false;

@@ -273,22 +273,17 @@ int vg_session_scan(struct vg_session *session)
 	return vg_threads_scan(session);
 }
 
-void vg_session_sample(struct vg_session *session, struct vg_recording *recording)
+int vg_session_sample(struct vg_session *session, struct vg_recording *recording, pid_t tid)
 {
-	session->round.all_now = true;
-	vg_round(session, 1u << recording->index);
-	session->round.all_now = false;
-	checkpoints_write(session);
-}
+	int rc = 0;
 
-int vg_session_sample_thread(struct vg_session *session, struct vg_recording *recording, pid_t tid)
-{
-	int rc;
-
-	if (recording->options.thread != 0 && recording->options.thread != tid)
+	if (tid != 0 && recording->options.thread != 0 && recording->options.thread != tid)
 		return -EINVAL;
 	session->round.all_now = true;
-	rc = vg_round_thread(session, 1u << recording->index, tid);
+	if (tid != 0)
+		rc = vg_round_thread(session, 1u << recording->index, tid);
+	else
+		vg_round(session, 1u << recording->index);
 	session->round.all_now = false;
 	checkpoints_write(session);
 	return rc;
@@ -330,7 +325,7 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 		return 0;
 	}
 	for (int attempt = 0; attempt < FIRST_SAMPLE_ATTEMPTS; attempt++) {
-		vg_session_sample(session, recording);
+		vg_session_sample(session, recording, 0);
 		if (recorder->samples > 0 || recording->ended != NULL)
 			return 0;
 		if (recorder->losses.samples[VG_LOSS_UNREADABLE] > 0)
@@ -353,7 +348,7 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 	if (session->tracer.command != 0 && recorder->losses.samples[VG_LOSS_NOT_STOPPED] != 0) {
 		vg_tracer_pending_wait(&session->tracer);
 		session->tracer.is_patient = true;
-		vg_session_sample(session, recording);
+		vg_session_sample(session, recording, 0);
 		session->tracer.is_patient = false;
 	}
 	return 0;
