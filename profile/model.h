@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/build_id.h"
 #include "base/err.h"
 #include "base/intern.h"
 #include "profile/record.h"

@@ -16,31 +16,25 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 	struct vg_chunks chunks = { .bytes = file->bytes, .length = file->length };
 	struct vg_damage damage = { .bytes = 0 }, missing = { .problem = "chunks are missing before this offset" };
 	uint64_t damage_end = UINT64_MAX;
+	enum vg_chunk_next next;
 	struct vg_chunk chunk;
+	int rc = 0;
 
-	for (;;) {
-		int rc = 0;
-
-		switch (vg_chunk_next(&chunks, &chunk, &damage)) {
-		case VG_CHUNK_END:
-			return 0;
-		case VG_CHUNK_GOOD:
-			++*good;
-			/* If damage ends where this chunk begins, it explains the missing chunks. */
-			missing.offset = chunk.offset;
-			if (chunk.gap && damage_end != chunk.offset)
-				rc = vg_profile_add_damage(reader->profile, &missing);
-			if (rc == 0)
-				rc = vg_reader_chunk(reader, &chunk);
-			break;
-		case VG_CHUNK_DAMAGED:
+	while (rc == 0 && (next = vg_chunk_next(&chunks, &chunk, &damage)) != VG_CHUNK_END) {
+		if (next == VG_CHUNK_DAMAGED) {
 			damage_end = damage.offset + damage.bytes;
 			rc = vg_profile_add_damage(reader->profile, &damage);
-			break;
+			continue;
 		}
-		if (rc != 0)
-			return rc;
+		++*good;
+		/* If damage ends where this chunk begins, it explains the missing chunks. */
+		missing.offset = chunk.offset;
+		if (chunk.gap && damage_end != chunk.offset)
+			rc = vg_profile_add_damage(reader->profile, &missing);
+		if (rc == 0)
+			rc = vg_reader_chunk(reader, &chunk);
 	}
+	return rc;
 }
 
 int vg_profile_format_error(const struct vg_infile *file, const char *problem, struct vg_err *err)

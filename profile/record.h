@@ -2,10 +2,6 @@
 #ifndef VG_PROFILE_RECORD_H
 #define VG_PROFILE_RECORD_H
 
-#include <stdint.h>
-
-#include "base/build_id.h"
-
 /*
  * Numbers of the file format, vgp(5), which the writer and the reader share.
  *

@@ -148,14 +148,12 @@ static bool is_near(const struct vg_writer *writer, uint64_t left_bytes)
 	       writer->file_bytes + writer->buffer.size + left_bytes > writer->limit_bytes;
 }
 
-static void record_drop(struct vg_writer *writer)
+static int record_finish(struct vg_writer *writer, bool is_left_out)
 {
-	writer->buffer.size = writer->record_at;
-	writer->records_left_out++;
-}
-
-static int record_keep(struct vg_writer *writer)
-{
+	if (is_left_out) {
+		writer->buffer.size = writer->record_at;
+		writer->records_left_out++;
+	}
 	if (writer->failed == 0 && writer->buffer.size >= CHUNK_FULL_BYTES)
 		vg_writer_flush(writer);
 	return writer->failed;
@@ -166,17 +164,13 @@ static int record_keep(struct vg_writer *writer)
 static int record_end(struct vg_writer *writer)
 {
 	writer->is_over |= is_near(writer, END_MAX_BYTES + LAST_COUNTS_BYTES);
-	if (writer->is_over)
-		record_drop(writer);
-	return record_keep(writer);
+	return record_finish(writer, writer->is_over);
 }
 
 /* For counts, which refer to nothing. */
 static int counts_end(struct vg_writer *writer)
 {
-	if (is_near(writer, END_MAX_BYTES))
-		record_drop(writer);
-	return record_keep(writer);
+	return record_finish(writer, is_near(writer, END_MAX_BYTES));
 }
 
 bool vg_writer_full(const struct vg_writer *writer)
