@@ -27,7 +27,7 @@ static void setup(void)
 	events = (struct vg_events){ .lanes = &lane };
 	task = (struct vg_task){ .tid = 100, .files = { -1, -1 }, .lane = 1 };
 	fixture_open(&fixture);
-	vg_recorder_open(&recording.recorder, fixture.fd, 0, NULL);
+	vg_recorder_open(&recording.recorder, fixture.fd, 0, UINT64_MAX, NULL);
 	ck_assert_int_eq(vg_writer_header(&recording.recorder.writer, &header), 0);
 	recording.options.period_ns = recording.period_now_ns = MS;
 	recording.options.max_frames = 64;

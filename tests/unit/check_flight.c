@@ -128,7 +128,7 @@ static void flight_open(struct fixture_flight *fixed, uint64_t window_ns, uint64
 {
 	memset(fixed, 0, sizeof *fixed);
 	fixed->stacks = VG_STACK_ROOTS;
-	vg_recorder_open(&fixed->recorder, -1, 1, NULL);
+	vg_recorder_open(&fixed->recorder, -1, 1, UINT64_MAX, NULL);
 	vg_flight_open(&fixed->flight, &fixed->recorder, &header, window_ns, memory_bytes);
 	fixed->flight.stalls_written = &fixed->stalls_written;
 	ck_assert_uint_eq(vg_writer_thread_id(&fixed->recorder.writer), 0);
@@ -677,7 +677,7 @@ START_TEST(requested_dump_ends)
 	struct fixture fixture;
 	int fd;
 
-	vg_recorder_open(&recorder, -1, 1, NULL);
+	vg_recorder_open(&recorder, -1, 1, UINT64_MAX, NULL);
 	vg_flight_open(&flight, &recorder, &header, SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
 	fd = dup(fd_open(&fixture));
 	flight.done = done_note;
@@ -707,7 +707,7 @@ START_TEST(stall_during_a_requested_dump)
 	recording->open = true;
 	recording->begin_ns = session.begin_ns = vg_now_ns() - SECOND;
 	recording->perf_map.directory = -1;
-	vg_recorder_open(&recording->recorder, -1, 1, NULL);
+	vg_recorder_open(&recording->recorder, -1, 1, UINT64_MAX, NULL);
 	session.events.shared = mmap(NULL, sizeof *session.events.shared, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	ck_assert_ptr_ne(session.events.shared, MAP_FAILED);
@@ -754,7 +754,7 @@ START_TEST(stall_that_another_dump_ends)
 	recording->open = true;
 	recording->begin_ns = session.begin_ns = vg_now_ns() - SECOND;
 	recording->perf_map.directory = -1;
-	vg_recorder_open(&recording->recorder, -1, 1, NULL);
+	vg_recorder_open(&recording->recorder, -1, 1, UINT64_MAX, NULL);
 	vg_flight_open(flight, &recording->recorder, &header, 1000 * (uint64_t)SECOND,
 		       VG_FLIGHT_MEMORY_DEFAULT_BYTES);
 	task.accounts[0].id = vg_writer_thread_id(&recording->recorder.writer);

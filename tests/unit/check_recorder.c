@@ -27,7 +27,7 @@ static void setup(void)
 	memset(&modules, 0, sizeof modules);
 	ck_assert_int_eq(vg_array_push(&modules.items, &module), 0);
 	fixture_open(&fixture);
-	vg_recorder_open(&recorder, fixture.fd, 0, &modules);
+	vg_recorder_open(&recorder, fixture.fd, 0, UINT64_MAX, &modules);
 	ck_assert_int_eq(vg_writer_header(&recorder.writer, &header), 0);
 }
 

@@ -342,7 +342,7 @@ START_TEST(sample_after_stops)
 
 	session.live = task->in_profiles = 1;
 	recording->options.max_frames = 64;
-	vg_recorder_open(&recording->recorder, fd, 0, &session.modules);
+	vg_recorder_open(&recording->recorder, fd, 0, UINT64_MAX, &session.modules);
 	session.modules.memory = &session.memory;
 	session.walker = (struct vg_walker){
 		.modules = &session.modules, .memory = &session.memory, .tasks = &session.tasks,

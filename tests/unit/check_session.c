@@ -53,7 +53,7 @@ static void setup(void)
 		struct vg_recording *recording = &session.recordings[i];
 
 		profiles[i] = memfd_create("profile", MFD_CLOEXEC);
-		vg_recorder_open(&recording->recorder, profiles[i], 0, &session.modules);
+		vg_recorder_open(&recording->recorder, profiles[i], 0, UINT64_MAX, &session.modules);
 		recording->index = i;
 		recording->options.period_ns = recording->period_now_ns = PERIOD_NS;
 		recording->options.max_frames = 64;

@@ -35,21 +35,16 @@ int vg_losses_write(struct vg_writer *writer, const struct vg_losses *losses, co
 	return vg_writer_counts(writer, VG_RECORD_LOST, lost, kinds);
 }
 
-void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
+void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes, uint64_t memory_bytes,
 		      struct vg_modules *modules)
-{
-	memset(recorder, 0, sizeof *recorder);
-	vg_writer_open(&recorder->writer, fd, limit_bytes);
-	recorder->modules = modules;
-	recorder->stacks_max = STACKS_MAX;
-	recorder->first_stack = VG_STACK_ROOTS;
-}
-
-void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_bytes)
 {
 	uint64_t stacks = memory_bytes / BYTES_PER_STACK;
 
+	memset(recorder, 0, sizeof *recorder);
+	vg_writer_open(&recorder->writer, fd, limit_bytes);
+	recorder->modules = modules;
 	recorder->stacks_max = stacks < STACKS_MAX ? (uint32_t)stacks : STACKS_MAX;
+	recorder->first_stack = VG_STACK_ROOTS;
 }
 
 void vg_recorder_free(struct vg_recorder *recorder)

@@ -56,7 +56,7 @@ struct vg_reported_module {
  * caller writes the samples.  Memory is bounded: when the stack table is full, a new one begins, and stacks are written
  * again.
  *
- *     vg_recorder_open(&recorder, fd, limit_bytes, modules);
+ *     vg_recorder_open(&recorder, fd, limit_bytes, memory_bytes, modules);
  *     rc = vg_recorder_stack(&recorder, &walk, -1, time_ns, &stack);
  *     ...                                      vg_writer_sample(&recorder.writer, ...) with that stack
  *     rc = vg_recorder_finish(&recorder, "reason", time_ns);
@@ -83,13 +83,10 @@ struct vg_recorder {
 	uint32_t threads;
 };
 
-void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
+/* limit_bytes: of the file; 0: none.  The stack table gets a share of memory_bytes, which is the memory that the helper
+ * may use in all; it also has a fixed limit. */
+void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes, uint64_t memory_bytes,
 		      struct vg_modules *modules);
-
-/* Bounds the stack table to a share of memory_bytes, which is the memory that the helper may use in all.  Without this
- * call, the bound is a fixed number of stacks. */
-void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_bytes);
-
 void vg_recorder_free(struct vg_recorder *recorder);
 
 /* Sets *stack to the id of the walk's stack.  If `call` is not -1, the thread waits in that system call, and the stack

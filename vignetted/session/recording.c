@@ -69,10 +69,10 @@ int vg_recording_open(struct vg_session *session, struct vg_recording *recording
 	recording->begin_ns = vg_now_ns();
 	recording->begin_session_ns = recording->begin_ns - session->begin_ns;
 	recording->period_now_ns = options->period_ns;
-	vg_recorder_open(recorder, fd, options->max_file_bytes, &session->modules);
+	vg_recorder_open(recorder, fd, options->max_file_bytes,
+			 options->flight_ns != 0 ? options->flight_memory_bytes : max_memory_bytes, &session->modules);
 	recorder->kernel = &session->kernel;
 	recorder->writer.name_max_bytes = NAME_MAX_BYTES;
-	vg_recorder_memory_limit(recorder, options->flight_ns != 0 ? options->flight_memory_bytes : max_memory_bytes);
 	vg_counter_set_open(&recording->counter_set, options->counters);
 	if (options->flight_ns != 0) {
 		vg_flight_open(&recording->flight, recorder, &recording->header, options->flight_ns,
@@ -131,7 +131,6 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 		task->in_profiles &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
 	vg_flight_close(&recording->flight);
-	recording->recorder.writer.take = NULL;
 	vg_intern_free(&recording->remote_labels);
 	vg_recorder_free(&recording->recorder);
 	vg_perf_map_close(&recording->perf_map);
