@@ -23,13 +23,14 @@
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 /* With --status-fd, the program that started us prints the summary. */
-static void summary_print(const struct vg_recording *recording, const char *output, struct vg_status *status)
+static void summary_print(const char *output, struct vg_status *status)
 {
+	const struct vg_recording *recording = status->recording;
 	const struct vg_recorder *recorder = &recording->recorder;
 	uint64_t skipped = recorder->losses.samples[VG_LOSS_TICK_SKIPPED], lost = vg_recorder_lost(recorder) - skipped;
 
 	if (status->fd >= 0) {
-		vg_status_end(status, recording, lost, skipped);
+		vg_status_end(status, lost, skipped);
 		return;
 	}
 	vg_print(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
@@ -89,16 +90,9 @@ static int session_begin(struct vg_session *session, const struct vg_arguments *
 	return rc != 0 ? rc : vg_session_begin(session, &arguments->session, fd, recording, err);
 }
 
-struct progress {
-	const struct vg_recording *recording;
-	struct vg_status status;
-};
-
-static bool progress_show(void *context)
+static bool progress_show(void *status)
 {
-	struct progress *progress = context;
-
-	vg_status_show(&progress->status, progress->recording->recorder.samples);
+	vg_status_show(status);
 	return true;
 }
 
@@ -108,23 +102,22 @@ static int session_run(const struct vg_arguments *arguments, int signals, const 
 {
 	static struct vg_session session;
 	struct vg_recording *recording = NULL;
-	struct progress progress;
+	struct vg_status status;
 	struct vg_loop_sockets sockets = { .until_recordings_end = true, .on_turn = progress_show,
-					   .context = &progress };
+					   .context = &status };
 	struct vg_err err;
 	int rc, rename_rc, ended_by;
 
-	vg_status_open(&progress.status, arguments->status_fd, arguments->quiet);
+	vg_status_open(&status, arguments->status_fd, arguments->quiet);
 	rc = session_begin(&session, arguments, file->fd, &recording, &err);
 	if (rc != 0) {
 		vg_session_close(&session);
 		vg_finisher_ask(finisher, VG_FINISH_DROP, NULL);
 		return fail(&err);
 	}
-	progress.recording = recording;
-	vg_status_begin(&progress.status, session.target.pid);
+	vg_status_begin(&status, recording, session.target.pid);
 	ended_by = vg_loop_run(&session, signals, &sockets);
-	vg_status_hide(&progress.status);
+	vg_status_hide(&status);
 	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)
 		vg_err_sys(&err, rc, "%s: the profile is incomplete", file->path);
@@ -133,7 +126,7 @@ static int session_run(const struct vg_arguments *arguments, int signals, const 
 	if (rc != 0 || rename_rc != 0) {
 		rc = fail(&err);
 	} else {
-		summary_print(recording, file->path, &progress.status);
+		summary_print(file->path, &status);
 		if (recording->recorder.samples == 0 &&
 		    vg_recorder_lost(&recording->recorder) > 0) {
 			vg_err_set(&err, 0, "%s: no samples: all were lost", file->path);
@@ -235,7 +228,7 @@ static int run(struct vg_arguments *arguments)
 		puts("vignetted " PACKAGE_VERSION);
 		return EXIT_SUCCESS;
 	case VG_REQUEST_CHECK:
-		if (vg_check_print(stdout, arguments->pid, &possible, &err) != 0)
+		if (vg_check_print(arguments->pid, &possible, &err) != 0)
 			return fail(&err);
 		return possible ? EXIT_SUCCESS : EXIT_FAILURE;
 	case VG_REQUEST_RECORD: case VG_REQUEST_SERVE:

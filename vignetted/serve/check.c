@@ -13,19 +13,18 @@
 #include "vignetted/target/target.h"
 
 /* Prints an answer.  `why` says why it is no; NULL: it is yes. */
-static void answer_print(FILE *file, const char *question, const struct vg_err *why)
+static void answer_print(const char *question, const struct vg_err *why)
 {
-	vg_print(file, "%s: %s%s\n", question, why == NULL ? "yes" : "no: ", why == NULL ? "" : why->text);
+	vg_print(stdout, "%s: %s%s\n", question, why == NULL ? "yes" : "no: ", why == NULL ? "" : why->text);
 }
 
 /* Returns whether the answer is yes.  If it is no, no recording is possible. */
-static bool permission_print(FILE *file, const char *question, const struct vg_access *access,
-			     enum vg_permission permission)
+static bool permission_print(const char *question, const struct vg_access *access, enum vg_permission permission)
 {
 	struct vg_err why;
 	bool good = vg_access_error(access, permission, &why) == 0;
 
-	answer_print(file, question, good ? NULL : &why);
+	answer_print(question, good ? NULL : &why);
 	return good;
 }
 
@@ -73,17 +72,17 @@ static int kernel_names_check(struct vg_err *err)
 }
 
 /* Tries to open a timer of the process, or of ourselves if no process was given. */
-static void timers_print(FILE *file, pid_t pid)
+static void timers_print(pid_t pid)
 {
 	struct vg_err why;
 	enum vg_timer_permission permission = timers_try(pid != 0 ? pid : getpid(), &why);
 	bool all = permission == VG_TIMERS_PERMITTED, any = all || permission == VG_TIMERS_OF_USER_CODE;
 
-	answer_print(file, "sample running threads by timers", any ? NULL : &why);
+	answer_print("sample running threads by timers", any ? NULL : &why);
 	if (any)
-		answer_print(file, "sample kernel code by timers", all ? NULL : &why);
+		answer_print("sample kernel code by timers", all ? NULL : &why);
 	if (all)
-		answer_print(file, "record the functions of the kernel (--kernel)",
+		answer_print("record the functions of the kernel (--kernel)",
 			     kernel_names_check(&why) == 0 ? NULL : &why);
 }
 
@@ -96,7 +95,7 @@ int vg_check_kernel(struct vg_err *err)
 	return rc == 0 ? 0 : vg_err_set(err, rc, "--kernel: %s", why.text);
 }
 
-int vg_check_print(FILE *file, pid_t pid, bool *possible, struct vg_err *err)
+int vg_check_print(pid_t pid, bool *possible, struct vg_err *err)
 {
 	struct vg_target target;
 	struct vg_access access;
@@ -107,21 +106,21 @@ int vg_check_print(FILE *file, pid_t pid, bool *possible, struct vg_err *err)
 	vg_target_close(&target);
 	if (pid == 0) {
 		vg_access_read_own(&access);
-		*possible = permission_print(file, "trace a command that vignetted starts", &access,
+		*possible = permission_print("trace a command that vignetted starts", &access,
 					     vg_permission_command(access.facts.yama_scope,
 								   vg_proc_status_capable(CAP_SYS_PTRACE)));
 	} else {
 		vg_access_read(&access, pid);
-		*possible = permission_print(file, "trace the process", &access, vg_permission_trace(&access.facts));
+		*possible = permission_print("trace the process", &access, vg_permission_trace(&access.facts));
 	}
 	if (*possible || access.facts.filtered)
-		*possible &= permission_print(file, "sample threads by stops", &access,
+		*possible &= permission_print("sample threads by stops", &access,
 					      access.facts.filtered ? VG_FORBIDDEN_FILTER : VG_PERMITTED);
 	/* 0: the executable cannot be read. */
 	if (access.machine != 0)
-		*possible &= permission_print(file, "unwind the program, which is for this machine", &access,
+		*possible &= permission_print("unwind the program, which is for this machine", &access,
 					      vg_permission_machine(&access.facts));
 	if (*possible)
-		timers_print(file, pid);
+		timers_print(pid);
 	return 0;
 }

@@ -61,14 +61,15 @@ static void __attribute__((format(printf, 3, 4))) line_write(const struct vg_sta
 	}
 }
 
-static void progress_write(const struct vg_status *status, uint64_t samples)
+static void progress_write(const struct vg_status *status)
 {
-	line_write(status, 0, "progress %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", elapsed_ms(status), samples,
-		   vg_own_cpu_ns() / 1000000);
+	line_write(status, 0, "progress %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", elapsed_ms(status),
+		   status->recording->recorder.samples, vg_own_cpu_ns() / 1000000);
 }
 
-void vg_status_begin(struct vg_status *status, pid_t pid)
+void vg_status_begin(struct vg_status *status, const struct vg_recording *recording, pid_t pid)
 {
+	status->recording = recording;
 	if (status->fd < 0)
 		return;
 	status->begin_ns = vg_now_ns();
@@ -76,16 +77,14 @@ void vg_status_begin(struct vg_status *status, pid_t pid)
 	line_write(status, 0, "begin %d\n", (int)pid);
 }
 
-void vg_status_end(struct vg_status *status, const struct vg_recording *recording, uint64_t lost, uint64_t skipped)
+void vg_status_end(struct vg_status *status, uint64_t lost, uint64_t skipped)
 {
-	const struct vg_recorder *recorder = &recording->recorder;
+	const struct vg_recorder *recorder = &status->recording->recorder;
 
-	if (status->fd < 0)
-		return;
-	progress_write(status, recorder->samples);
+	progress_write(status);
 	line_write(status, END_WAIT_MS, "end %" PRIu64 " %" PRIu64 " %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n",
 		   elapsed_ms(status), recorder->samples, recorder->threads, recorder->writer.file_bytes, lost, skipped,
-		   recording->ended);
+		   status->recording->ended);
 }
 
 /* ---- the line on the terminal ---- */
@@ -104,7 +103,7 @@ static void terminal_write(const char *text)
 	(void)written;
 }
 
-static void terminal_show(struct vg_status *status, uint64_t now_ns, uint64_t samples)
+static void terminal_show(struct vg_status *status, uint64_t now_ns)
 {
 	char text[120], whole[140];
 	uint64_t cpu_ns;
@@ -112,7 +111,7 @@ static void terminal_show(struct vg_status *status, uint64_t now_ns, uint64_t sa
 	if (!vg_descriptor_accepts(STDERR_FILENO, 0))
 		return;
 	cpu_ns = vg_own_cpu_ns();
-	vg_status_line_text(text, sizeof text, now_ns - status->begin_ns, samples,
+	vg_status_line_text(text, sizeof text, now_ns - status->begin_ns, status->recording->recorder.samples,
 			    (double)(cpu_ns - status->cpu_ns) / (double)(now_ns - status->cpu_at_ns));
 	status->cpu_ns = cpu_ns;
 	status->cpu_at_ns = now_ns;
@@ -130,7 +129,7 @@ void vg_status_hide(struct vg_status *status)
 
 /* ---- both ---- */
 
-void vg_status_show(struct vg_status *status, uint64_t samples)
+void vg_status_show(struct vg_status *status)
 {
 	uint64_t now_ns;
 
@@ -141,7 +140,7 @@ void vg_status_show(struct vg_status *status, uint64_t samples)
 		return;
 	status->due_ns = now_ns + PERIOD_NS;
 	if (status->fd >= 0)
-		progress_write(status, samples);
+		progress_write(status);
 	else
-		terminal_show(status, now_ns, samples);
+		terminal_show(status, now_ns);
 }

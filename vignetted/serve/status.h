@@ -25,13 +25,14 @@
  * helper must not wait for the terminal.
  *
  *     vg_status_open(&status, fd, quiet);      before the helper is confined
- *     vg_status_begin(&status, pid);           when the recording begins
- *     vg_status_show(&status, samples);        at each turn of the loop
+ *     vg_status_begin(&status, recording, pid); when the recording begins
+ *     vg_status_show(&status);                 at each turn of the loop
  *     vg_status_hide(&status);                 removes the line from the terminal
- *     vg_status_end(&status, recording, lost, skipped);
+ *     vg_status_end(&status, lost, skipped);
  */
 struct vg_status {
 	int fd;                      /* the caller's; a pipe or socket; -1: writes no lines */
+	const struct vg_recording *recording; /* the caller's */
 	bool on_terminal;            /* fd is -1, standard error is a terminal, and we are in its foreground */
 	bool is_shown;               /* the terminal has the line */
 	uint64_t begin_ns, due_ns;   /* CLOCK_MONOTONIC; the next line is due */
@@ -43,10 +44,10 @@ struct vg_status {
 int vg_status_check(int fd, struct vg_err *err);
 
 void vg_status_open(struct vg_status *status, int fd, bool quiet);
-void vg_status_begin(struct vg_status *status, pid_t pid);
-void vg_status_show(struct vg_status *status, uint64_t samples);
+void vg_status_begin(struct vg_status *status, const struct vg_recording *recording, pid_t pid);
+void vg_status_show(struct vg_status *status);
 void vg_status_hide(struct vg_status *status);
-void vg_status_end(struct vg_status *status, const struct vg_recording *recording, uint64_t lost, uint64_t skipped);
+void vg_status_end(struct vg_status *status, uint64_t lost, uint64_t skipped);
 
 /* Writes the text of the terminal's line: "vignetted: 12 s, 1188 samples, 0.3 % of one CPU". */
 void vg_status_line_text(char *text, size_t text_bytes, uint64_t elapsed_ns, uint64_t samples, double cpu_share);
