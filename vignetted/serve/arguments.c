@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/option_table.h"
 
 static const struct vg_option options[] = {
@@ -55,7 +54,6 @@ void vg_arguments_help(FILE *file)
 	      "with K, M or G.  vignetted(8) describes all options\n", file);
 }
 
-/* Options that take a value. */
 static int value_set(struct vg_arguments *arguments, const struct vg_option_value *value, struct vg_err *err)
 {
 	struct vg_session_options *session = &arguments->session;
@@ -81,22 +79,16 @@ static int value_set(struct vg_arguments *arguments, const struct vg_option_valu
 
 		return rc == 0 ? 0 : vg_err_set(err, -EINVAL, "--%s", why.text);
 	}
-	}
-	return 0;
-}
-
-static void flag_set(struct vg_arguments *arguments, int key)
-{
-	switch (key) {
-	case 'T': arguments->session.thread_names = true; break;
-	case 'P': arguments->session.perf_map = true; break;
-	case 'K': arguments->session.kernel = true; break;
+	case 'T': session->thread_names = true; break;
+	case 'P': session->perf_map = true; break;
+	case 'K': session->kernel = true; break;
 	case 'q': arguments->quiet = true; break;
 	case 'k': arguments->request = VG_REQUEST_CHECK; break;
 	case 'S': arguments->request = VG_REQUEST_SERVE; break;
 	case 'h': arguments->request = VG_REQUEST_HELP; break;
 	case 'V': arguments->request = VG_REQUEST_VERSION; break;
 	}
+	return 0;
 }
 
 /* --check takes the process as --pid or as an argument. */
@@ -118,24 +110,19 @@ static int check_target(struct vg_arguments *arguments, int argc, char **argv, s
 
 static int request_check(struct vg_arguments *arguments, int argc, char **argv, struct vg_err *err)
 {
-	switch (arguments->request) {
-	case VG_REQUEST_CHECK:
+	if (arguments->request == VG_REQUEST_CHECK)
 		return check_target(arguments, argc, argv, err);
-	case VG_REQUEST_RECORD:
-		if (arguments->pid == 0 && arguments->command == NULL)
-			return vg_err_set(err, -EINVAL, "nothing to record; use --pid PID, or a command after --");
-		if (arguments->pid != 0 && arguments->command != NULL)
-			return vg_err_set(err, -EINVAL, "both --pid and a command; use one of them");
-		if (arguments->session.thread != 0 && arguments->command != NULL)
-			return vg_err_set(err, -EINVAL, "both --thread and a command; use --thread with --pid, because "
-					  "the threads of a command have no ids before it runs");
-		if (arguments->session.kernel && arguments->session.stop_always)
-			return vg_err_set(err, -EINVAL, "both --kernel and --capture stop; only timers sample the "
-					  "kernel");
+	if (arguments->request != VG_REQUEST_RECORD)
 		return 0;
-	case VG_REQUEST_SERVE: case VG_REQUEST_HELP: case VG_REQUEST_VERSION:
-		break;
-	}
+	if (arguments->pid == 0 && arguments->command == NULL)
+		return vg_err_set(err, -EINVAL, "nothing to record; use --pid PID, or a command after --");
+	if (arguments->pid != 0 && arguments->command != NULL)
+		return vg_err_set(err, -EINVAL, "both --pid and a command; use one of them");
+	if (arguments->session.thread != 0 && arguments->command != NULL)
+		return vg_err_set(err, -EINVAL, "both --thread and a command; use --thread with --pid, because the "
+				  "threads of a command have no ids before it runs");
+	if (arguments->session.kernel && arguments->session.stop_always)
+		return vg_err_set(err, -EINVAL, "both --kernel and --capture stop; only timers sample the kernel");
 	return 0;
 }
 
@@ -157,12 +144,9 @@ int vg_arguments_parse(struct vg_arguments *arguments, int argc, char **argv, st
 	while ((rc = vg_option_next(&reader, &value, err)) > 0) {
 		rate_given |= value.key == 'r';
 		budget_given |= value.key == 'b';
-		flag_set(arguments, value.key);
-		/* Do not complain about what follows --help. */
-		if (arguments->request == VG_REQUEST_HELP || arguments->request == VG_REQUEST_VERSION)
-			return 0;
 		rc = value_set(arguments, &value, err);
-		if (rc != 0)
+		/* Do not complain about what follows --help. */
+		if (rc != 0 || arguments->request == VG_REQUEST_HELP || arguments->request == VG_REQUEST_VERSION)
 			return rc;
 	}
 	if (rc != 0 && value.key == 'p' && strchr(value.text, ',') != NULL)
