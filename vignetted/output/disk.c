@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/output/disk.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <sys/stat.h>

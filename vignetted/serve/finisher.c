@@ -58,9 +58,8 @@ static bool is_running(pid_t helper)
 	return state[strspn(state, " \t")] == 'R';
 }
 
-/* Waits until the helper asks or exits.  A helper that reads memory which never arrives (userfaultfd(2), a FUSE
- * file) hangs in the kernel, where only SIGKILL reaches it.  So it gets SIGKILL if a signal that ends the recording
- * stays pending for it, and it sleeps and uses no CPU time, or the signal stays pending for a minute. */
+/* Waits until the helper asks or exits.  Kills a helper that hangs.  A helper that reads memory which never arrives
+ * (userfaultfd(2), a FUSE file) hangs in the kernel, where only SIGKILL reaches it. */
 static void request_wait(int socket, pid_t helper)
 {
 	struct pollfd asked = { .fd = socket, .events = POLLIN };

@@ -16,13 +16,14 @@ enum { BACKLOG = 8, STALE_MAX = 1024 };
 /* The finisher of a killed helper removes its socket within a millisecond, on an idle machine. */
 enum { REMOVAL_TRIES = 10000, REMOVAL_PAUSE_US = 1000 };
 
-/* Sets an address that goes through the directory's descriptor, for two reasons.  A socket address has only 107 bytes
+/* An address that goes through the directory's descriptor, for two reasons.  A socket address has only 107 bytes
  * for a path.  And if somebody replaces the directory, the address still means the directory that was checked. */
-static socklen_t address_of(int directory, const char *name, struct sockaddr_un *address)
+static struct sockaddr_un address_of(int directory, const char *name)
 {
-	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%.32s", directory, name);
-	return (socklen_t)sizeof *address;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%.32s", directory, name);
+	return address;
 }
 
 static bool is_socket_name(const char *name)
@@ -35,14 +36,13 @@ static bool is_socket_name(const char *name)
 /* Whether nobody listens on the socket, because its helper and the finisher were killed. */
 static bool is_stale(int directory, const char *name)
 {
-	struct sockaddr_un address;
-	socklen_t length = address_of(directory, name, &address);
+	const struct sockaddr_un address = address_of(directory, name);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	bool stale;
 
 	if (fd < 0)
 		return false;
-	stale = connect(fd, (const struct sockaddr *)&address, length) != 0 && errno == ECONNREFUSED;
+	stale = connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED;
 	close(fd);
 	return stale;
 }
@@ -83,11 +83,11 @@ static int directory_open(const char *path, struct vg_err *err)
 
 /* The name may be that of the process's earlier helper, which was killed.  Then its finisher removes it.  Returns 0, or
  * -1 and errno. */
-static int name_bind(int fd, const struct sockaddr_un *address, socklen_t length)
+static int name_bind(int fd, const struct sockaddr_un *address)
 {
 	int rc, tries = 0;
 
-	while ((rc = bind(fd, (const struct sockaddr *)address, length)) != 0 && errno == EADDRINUSE &&
+	while ((rc = bind(fd, (const struct sockaddr *)address, sizeof *address)) != 0 && errno == EADDRINUSE &&
 	       tries++ < REMOVAL_TRIES)
 		usleep(REMOVAL_PAUSE_US);
 	return rc;
@@ -107,7 +107,6 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 		     struct vg_err *err)
 {
 	struct sockaddr_un address;
-	socklen_t length;
 	mode_t mask;
 	int rc = 0;
 
@@ -117,13 +116,12 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 		return listener->directory;
 	stale_remove(listener->directory);
 	snprintf(listener->name, sizeof listener->name, "%d.sock", pid);
-	length = address_of(listener->directory, listener->name, &address);
+	address = address_of(listener->directory, listener->name);
 	listener->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	mask = umask(0177);
 	/* Leave the working directory before the finisher is started, so that the host can unmount its file system. */
 	if (listener->socket < 0 || chdir("/") != 0 ||
-	    name_bind(listener->socket, &address, length) != 0 ||
-	    listen(listener->socket, BACKLOG) != 0)
+	    name_bind(listener->socket, &address) != 0 || listen(listener->socket, BACKLOG) != 0)
 		rc = vg_err_sys(err, -errno, "%s/%s: cannot listen on this socket", directory, listener->name);
 	umask(mask);
 	if (rc == 0) {

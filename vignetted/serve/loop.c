@@ -15,10 +15,6 @@ enum { RELEASE_PERIOD_NS = 1000 * 1000 };
 /* The signals that are blocked while the loop waits; NULL: as at other times. */
 static const sigset_t *blocked_in_wait;
 
-/* A helper that stops while it holds a thread leaves the thread stopped, too, until somebody continues the helper.  So
- * the stop signals of a terminal (Ctrl-Z) are blocked, and are received only in ppoll(2), when no thread is held. */
-static const int stop_signals[] = { SIGTSTP, SIGTTIN, SIGTTOU };
-
 int vg_loop_signals(void)
 {
 	static sigset_t in_wait;
@@ -39,9 +35,13 @@ int vg_loop_signals(void)
 	sigaddset(&blocked, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0)
 		return -errno;
+	/* A helper that stops while it holds a thread leaves the thread stopped, too, until somebody continues the
+	 * helper.  So the stop signals of a terminal (Ctrl-Z) are blocked, and are received only in ppoll(2), when no
+	 * thread is held. */
 	sigemptyset(&blocked);
-	for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++)
-		sigaddset(&blocked, stop_signals[i]);
+	sigaddset(&blocked, SIGTSTP);
+	sigaddset(&blocked, SIGTTIN);
+	sigaddset(&blocked, SIGTTOU);
 	if (sigprocmask(SIG_BLOCK, &blocked, &in_wait) != 0)
 		return -errno;
 	blocked_in_wait = &in_wait;

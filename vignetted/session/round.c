@@ -189,7 +189,6 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 	vg_recordings_unloads_write(session, now_ns);
 	switch (capture) {
 	case VG_CAPTURE_TAKEN:
-		/* Our stop of a sleeping thread adds timeslices, although the thread runs no code. */
 		if (was_waiting && stack.stop.waits)
 			stack.timeslices += SLICES_PER_STOP;
 		if (was_waiting && task->latest.timeslices == timeslices)
@@ -369,6 +368,16 @@ static void counters_write(struct vg_session *session, struct vg_task *task, uin
 	}
 }
 
+/* Takes one thread's turn of the round. */
+static void thread_turn(struct vg_session *session, struct vg_task *task)
+{
+	uint64_t stops = session->pauses.stops;
+
+	thread_sample(session, task);
+	counters_write(session, task, session->pauses.stops - stops);
+	vg_recordings_segments_check(session);
+}
+
 /* Samples the sleeping threads if `sleeping` is true, and the threads that are awake if it is false.  Returns whether
  * the round may continue. */
 static bool threads_round(struct vg_session *session, bool sleeping)
@@ -379,14 +388,11 @@ static bool threads_round(struct vg_session *session, bool sleeping)
 
 	for (size_t i = 0; i < count && (session->live & session->round.due) != 0; i++) {
 		struct vg_task *task = &session->tasks.live.items[at];
-		uint64_t stops = session->pauses.stops;
 
 		if (task->sleep.is_sleeping == sleeping) {
 			/* The priority may still be raised from the stop of an earlier thread. */
 			vg_priority_lower(&session->tracer.priority);
-			thread_sample(session, task);
-			counters_write(session, task, session->pauses.stops - stops);
-			vg_recordings_segments_check(session);
+			thread_turn(session, task);
 			/* Do not check the limits after each thread: a check costs as much as sampling a sleeping
 			 * thread. */
 			if (++session->round.visited % LIMITS_CHECK_THREADS == 0 && !round_check(session, at))
@@ -413,13 +419,8 @@ static void new_threads_round(struct vg_session *session)
 		return;
 	scan_result_apply(session, vg_threads_scan(session));
 	count = (size_t)(session->tasks.found - found);
-	for (size_t i = session->tasks.live.count - count; i < session->tasks.live.count && session->live != 0; i++) {
-		uint64_t stops = session->pauses.stops;
-
-		thread_sample(session, &session->tasks.live.items[i]);
-		counters_write(session, &session->tasks.live.items[i], session->pauses.stops - stops);
-		vg_recordings_segments_check(session);
-	}
+	for (size_t i = session->tasks.live.count - count; i < session->tasks.live.count && session->live != 0; i++)
+		thread_turn(session, &session->tasks.live.items[i]);
 }
 
 void vg_round(struct vg_session *session, vg_recording_set due)

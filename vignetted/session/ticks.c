@@ -33,18 +33,17 @@ static void period_begin(struct vg_ticks *ticks, uint64_t begin_ns)
 	ticks->period_end_ns = begin_ns + ticks->period_ns;
 }
 
-void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns)
-{
-	*ticks = (struct vg_ticks){ .period_ns = period_ns, .random = now_ns | 1 };
-	if (period_ns != 0)
-		period_begin(ticks, now_ns + period_ns);
-}
-
 void vg_ticks_restart(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns)
 {
 	ticks->period_ns = period_ns;
 	if (period_ns != 0)
 		period_begin(ticks, now_ns + period_ns);
+}
+
+void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns)
+{
+	*ticks = (struct vg_ticks){ .random = now_ns | 1 };
+	vg_ticks_restart(ticks, period_ns, now_ns);
 }
 
 bool vg_ticks_due(struct vg_ticks *ticks, uint64_t now_ns)
