@@ -28,6 +28,10 @@
 	(vg_array_reserve((array), 1) ? -ENOMEM : \
 	 ((array)->items[(array)->count++] = *(item), 0))
 
+/* Appends zeroed items until there are `wanted`.  Returns 0, or -ENOMEM with the array unchanged. */
+#define vg_array_extend(array, wanted) \
+	vg_array_fill((void **)&(array)->items, &(array)->count, &(array)->capacity, (wanted), sizeof *(array)->items)
+
 #define vg_array_free(array) \
 	(free((array)->items), memset((array), 0, sizeof *(array)), (void)0)
 
@@ -50,6 +54,17 @@ static inline int vg_array_grow(void **items, size_t *capacity, size_t count, si
 		return -ENOMEM;
 	*items = grown;
 	*capacity = room;
+	return 0;
+}
+
+static inline int vg_array_fill(void **items, size_t *count, size_t *capacity, size_t wanted, size_t item_bytes)
+{
+	if (wanted <= *count)
+		return 0;
+	if (vg_array_grow(items, capacity, *count, wanted - *count, item_bytes) != 0)
+		return -ENOMEM;
+	memset((char *)*items + *count * item_bytes, 0, (wanted - *count) * item_bytes);
+	*count = wanted;
 	return 0;
 }
 

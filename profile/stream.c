@@ -2,19 +2,14 @@
 #include "profile/stream.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/sorted.h"
 #include "base/sum.h"
-#include "profile/reading.h"
 
 int vg_stream_open(struct vg_stream *stream, struct vg_profile *profile)
 {
-	*stream = (struct vg_stream){ .profile = profile, .reader = malloc(sizeof *stream->reader) };
-	if (stream->reader == NULL)
-		return -ENOMEM;
-	*stream->reader = (struct vg_reader){ .profile = profile };
+	*stream = (struct vg_stream){ .profile = profile, .reader.profile = profile };
 	return vg_profile_begin(profile);
 }
 
@@ -33,8 +28,8 @@ static int chunks_add(struct vg_stream *stream)
 		chunks.length = chunks.at + length;
 		if (vg_chunk_next(&chunks, &chunk, &damage) != VG_CHUNK_GOOD)
 			return -EBADMSG;
-		stream->reader->bytes = chunks.bytes + chunk.offset;
-		rc = vg_reader_chunk(stream->reader, &chunk);
+		stream->reader.bytes = chunks.bytes + chunk.offset;
+		rc = vg_reader_chunk(&stream->reader, &chunk);
 		if (rc == 0 && stream->profile->header.version > VG_FORMAT_VERSION)
 			rc = -EBADMSG;
 		if (rc != 0)
@@ -66,7 +61,7 @@ int vg_stream_add(struct vg_stream *stream, const void *bytes, size_t count)
 
 uint64_t vg_stream_now_ns(const struct vg_stream *stream)
 {
-	return stream->reader->now_us * 1000;
+	return stream->reader.now_us * 1000;
 }
 
 /* ---- samples that are added up ---- */
@@ -90,20 +85,6 @@ static void sample_merge(struct vg_stream *stream, struct vg_sample sample)
 	to->cpu_ns = vg_sum(to->cpu_ns, sample.cpu_ns);
 }
 
-/* The entries of new stacks are 0.  VG_NONE, an empty stack, has entry 0. */
-static int merged_grow(struct vg_stream *stream)
-{
-	size_t wanted = stream->profile->stacks.count + 1, count = stream->merged_of.count;
-
-	if (wanted <= count)
-		return 0;
-	if (vg_array_reserve(&stream->merged_of, wanted - count) != 0)
-		return -ENOMEM;
-	memset(stream->merged_of.items + count, 0, (wanted - count) * sizeof *stream->merged_of.items);
-	stream->merged_of.count = wanted;
-	return 0;
-}
-
 int vg_stream_merge(struct vg_stream *stream, uint64_t before_ns)
 {
 	struct vg_profile *profile = stream->profile;
@@ -113,7 +94,8 @@ int vg_stream_merge(struct vg_stream *stream, uint64_t before_ns)
 		end++;
 	if (end == first)
 		return 0;
-	if (merged_grow(stream) != 0)
+	/* VG_NONE, an empty stack, has entry 0. */
+	if (vg_array_extend(&stream->merged_of, profile->stacks.count + 1) != 0)
 		return -ENOMEM;
 	for (size_t i = first; i < end; i++)
 		sample_merge(stream, profile->samples.items[i]);
@@ -132,7 +114,6 @@ int vg_stream_merge(struct vg_stream *stream, uint64_t before_ns)
 
 void vg_stream_close(struct vg_stream *stream)
 {
-	free(stream->reader);
 	vg_array_free(&stream->bytes);
 	vg_array_free(&stream->merged_of);
 	*stream = (struct vg_stream){ 0 };

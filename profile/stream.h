@@ -2,7 +2,7 @@
 #ifndef VG_PROFILE_STREAM_H
 #define VG_PROFILE_STREAM_H
 
-#include "profile/model.h"
+#include "profile/reading.h"
 
 /*
  * Reads a profile while it is written, for example from a pipe.  The bytes are untrusted.
@@ -18,7 +18,7 @@ struct vg_stream {
 	size_t merged;               /* the first samples of the profile are results of vg_stream_merge() */
 
 	/* Private: */
-	struct vg_reader *reader;
+	struct vg_reader reader;
 	VG_ARRAY(unsigned char) bytes;      /* of a chunk that is not complete */
 	VG_ARRAY(uint32_t) merged_of;       /* by stack's index + 1: the index of its merged sample + 1, or 0 */
 	uint32_t next_sequence;

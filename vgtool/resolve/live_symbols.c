@@ -169,19 +169,6 @@ static int module_symbolize(struct vg_live_symbols *live, struct vg_profile *pro
 	return rc;
 }
 
-static int modules_grow(struct vg_live_symbols *live, size_t count)
-{
-	size_t known = live->modules.count;
-
-	if (count <= known)
-		return 0;
-	if (vg_array_reserve(&live->modules, count - known) != 0)
-		return -ENOMEM;
-	memset(live->modules.items + known, 0, (count - known) * sizeof *live->modules.items);
-	live->modules.count = count;
-	return 0;
-}
-
 static int addresses_add(struct vg_live_symbols *live, const struct vg_profile *profile)
 {
 	for (; live->nodes < profile->stacks.count; live->nodes++) {
@@ -197,7 +184,7 @@ static int addresses_add(struct vg_live_symbols *live, const struct vg_profile *
 int vg_live_symbols_add(struct vg_live_symbols *live, struct vg_profile *profile)
 {
 	size_t kept = 0;
-	int rc = modules_grow(live, profile->modules.count);
+	int rc = vg_array_extend(&live->modules, profile->modules.count);
 
 	if (rc == 0)
 		rc = addresses_add(live, profile);

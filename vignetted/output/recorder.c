@@ -60,28 +60,12 @@ void vg_recorder_free(struct vg_recorder *recorder)
 /* Notes that this number is reported.  Returns 1 if it was not reported before, 0 if it was, or -ENOMEM. */
 static int reported_add(struct vg_reported *reported, uint32_t number)
 {
-	const bool no = false;
-
-	while (reported->count <= number) {
-		if (vg_array_push(reported, &no) != 0)
-			return -ENOMEM;
-	}
+	if (vg_array_extend(reported, number + (size_t)1) != 0)
+		return -ENOMEM;
 	if (reported->items[number])
 		return 0;
 	reported->items[number] = true;
 	return 1;
-}
-
-/* Returns what is known about the module, or NULL: no memory. */
-static struct vg_reported_module *reported_module(struct vg_recorder *recorder, uint32_t index)
-{
-	const struct vg_reported_module none = { .is_reported = false };
-
-	while (recorder->reported_modules.count <= index) {
-		if (vg_array_push(&recorder->reported_modules, &none) != 0)
-			return NULL;
-	}
-	return &recorder->reported_modules.items[index];
 }
 
 /* The id of a module in the profile is its index in vg_modules. */
@@ -102,11 +86,12 @@ static int module_write(struct vg_recorder *recorder, uint32_t index, struct vg_
 /* Writes a module that a stack names, if it is new, was loaded again, or was written before the latest restart. */
 static int module_report(struct vg_recorder *recorder, uint32_t index, uint64_t time_ns)
 {
-	struct vg_reported_module *reported = reported_module(recorder, index);
+	struct vg_reported_module *reported;
 	int rc;
 
-	if (reported == NULL)
+	if (vg_array_extend(&recorder->reported_modules, index + (size_t)1) != 0)
 		return -ENOMEM;
+	reported = &recorder->reported_modules.items[index];
 	if (!reported->is_reported || (reported->is_unloaded && recorder->modules->items.items[index].loaded))
 		*reported = (struct vg_reported_module){ .is_reported = true, .load_ns = time_ns };
 	else if (reported->restarts == recorder->restarts)
