@@ -92,6 +92,7 @@ static void pending_set(struct vg_recording *recording, struct vg_account *accou
 {
 	account->pending.stack = stack;
 	account->pending.count = count;
+	account->pending.interval = account->interval;
 	account->pending.weight = (struct vg_weight){ 0 };
 	pending_add(recording, account, weight);
 }
@@ -113,7 +114,6 @@ void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uin
 		pending_write(recording, task);
 	if (account->pending.count == 0) {
 		pending_set(recording, account, stack, count, weights->own);
-		account->pending.interval = account->interval;
 	} else {
 		account->pending.count += count;
 		pending_add(recording, account, weights->own);
@@ -168,7 +168,6 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	account->counters_due = true;
 	pending_set(recording, account, account->stack, 1, weights->own);
 	account->pending.time_ns = sample->time_ns;
-	account->pending.interval = account->interval;
 }
 
 /* Adds to the thread's latest stack the time that is in no sample.  Adds nothing in a recording on demand, which has
