@@ -99,7 +99,7 @@ static void client_close(struct control *control, struct client *client)
 		vg_remote_disconnected(&control->remote, client->socket);
 	if (client->kind == CLIENT_HOST_LISTEN) {
 		/* No process will be able to connect to end a remote recording. */
-		if (vg_remote_set(&control->remote) != 0)
+		if (control->remote.open != 0)
 			vg_remote_end_all(&control->remote,
 					  vg_threads_end_reason(control->session, "the program stopped listening"));
 		vg_remote_events_update(&control->remote);

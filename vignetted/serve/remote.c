@@ -150,12 +150,12 @@ static void recording_finish(struct vg_remote *remote, struct vg_remote_recordin
 	flock(entry->file, LOCK_UN);
 	close(entry->file);
 	vg_recording_close(remote->session, entry->recording);
-	entry->recording = NULL;
+	remote->open &= ~(1u << entry->recording->index);
 }
 
 void vg_remote_complete_send(struct vg_remote *remote)
 {
-	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
+	VG_EACH_RECORDING(i, remote->open) {
 		struct vg_remote_recording *entry = &remote->recordings[i];
 		struct vg_wire_message message = { 0 };
 
@@ -174,7 +174,7 @@ static bool on_named(struct vg_remote *remote, int socket, struct vg_wire_failur
 	bool found = false;
 
 	named->text[sizeof named->text - 1] = '\0';
-	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
+	VG_EACH_RECORDING(i, remote->open) {
 		struct vg_remote_recording *entry = &remote->recordings[i];
 
 		if (entry->owner != socket || !entry->complete_sent)
@@ -187,7 +187,7 @@ static bool on_named(struct vg_remote *remote, int socket, struct vg_wire_failur
 
 void vg_remote_disconnected(struct vg_remote *remote, int socket)
 {
-	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
+	VG_EACH_RECORDING(i, remote->open) {
 		struct vg_remote_recording *entry = &remote->recordings[i];
 
 		if (entry->end_peer == socket)
@@ -201,26 +201,17 @@ void vg_remote_disconnected(struct vg_remote *remote, int socket)
 
 bool vg_remote_is_waiting(const struct vg_remote *remote, int socket)
 {
-	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
+	VG_EACH_RECORDING(i, remote->open) {
 		if (remote->recordings[i].owner == socket || remote->recordings[i].end_peer == socket)
 			return true;
 	}
 	return vg_dumps_peer_waits(remote->session, socket);
 }
 
-vg_recording_set vg_remote_set(const struct vg_remote *remote)
-{
-	vg_recording_set set = 0;
-
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++)
-		set |= (remote->recordings[i].recording != NULL ? 1u : 0) << i;
-	return set;
-}
-
 void vg_remote_events_update(struct vg_remote *remote)
 {
 	const struct vg_session *session = remote->session;
-	uint32_t recording = (session->live & vg_remote_set(remote)) != 0;
+	uint32_t recording = (session->live & remote->open) != 0;
 
 	if (session->events.shared != NULL && atomic_load(&session->events.shared->remote) != recording)
 		atomic_store(&session->events.shared->remote, recording);
@@ -228,7 +219,7 @@ void vg_remote_events_update(struct vg_remote *remote)
 
 void vg_remote_end_all(struct vg_remote *remote, const char *reason)
 {
-	VG_EACH_RECORDING(i, vg_remote_set(remote))
+	VG_EACH_RECORDING(i, remote->open)
 		vg_session_end(remote->session, remote->recordings[i].recording, reason);
 	vg_remote_complete_send(remote);
 }
@@ -244,7 +235,7 @@ void vg_remote_finish(struct vg_remote *remote)
 		struct vg_wire_message message;
 
 		/* on_named() may have finished this one, too: it has the same owner. */
-		if (entry->recording == NULL || entry->end_peer < 0)
+		if ((remote->open & 1u << i) == 0 || entry->end_peer < 0)
 			continue;
 		if (vg_channel_receive(entry->owner, &message, NULL, NULL,
 				       now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0) == 0 &&
@@ -280,7 +271,7 @@ static void state_send(const struct vg_remote *remote, int socket)
 			.file_bytes = recording->recorder.writer.file_bytes,
 			.cpu_mode = recording->options.cpu_mode,
 			.flight_s = (uint32_t)(recording->options.flight_ns / 1000000000),
-			.remote = remote->recordings[i].recording != NULL,
+			.remote = (remote->open & 1u << i) != 0,
 		};
 	}
 	vg_channel_send(socket, &message, VG_WIRE_STATE, NULL, 0);
@@ -316,6 +307,7 @@ static bool recording_begin(struct vg_remote *remote, int socket, const struct v
 		vg_reply_failed(socket, rc, err.text);
 		return false;
 	}
+	remote->open |= 1u << recording->index;
 	remote->recordings[recording->index] = (struct vg_remote_recording){
 		.recording = recording, .file = fd, .owner = socket, .end_peer = -1,
 	};
@@ -332,7 +324,7 @@ static struct vg_remote_recording *recording_find(struct vg_remote *remote, uint
 	struct vg_remote_recording *found = NULL;
 
 	*why = id == 0 ? "the process has no remote session" : "no remote session has that number";
-	VG_EACH_RECORDING(i, vg_remote_set(remote)) {
+	VG_EACH_RECORDING(i, remote->open) {
 		struct vg_remote_recording *entry = &remote->recordings[i];
 
 		if (entry->complete_sent || (id != 0 && entry->recording->number != id))

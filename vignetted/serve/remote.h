@@ -12,7 +12,7 @@
  * helper has no descriptor of the directory and may rename nothing.
  */
 struct vg_remote_recording {
-	struct vg_recording *recording; /* the session's; NULL: this place is free */
+	struct vg_recording *recording; /* the session's */
 	int file;                    /* owned */
 	int owner;                   /* the connection that began it */
 	int end_peer;                /* the connection that requested its end, and waits for the rename; -1: none */
@@ -22,7 +22,8 @@ struct vg_remote_recording {
 /* The requests of other processes on the helper's socket; libvgctl/wire.h has the messages. */
 struct vg_remote {
 	struct vg_session *session;
-	struct vg_remote_recording recordings[VG_RECORDINGS_MAX]; /* by the recording's index */
+	vg_recording_set open;       /* the remote recordings that are not finished */
+	struct vg_remote_recording recordings[VG_RECORDINGS_MAX]; /* by the recording's index; those in `open` */
 };
 
 /* Answers a message of a connection.  Sets a descriptor that it keeps to -1.  Returns false if the message is invalid:
@@ -35,9 +36,6 @@ void vg_remote_disconnected(struct vg_remote *remote, int socket);
 /* Whether a recording that the connection began is still open, or the connection waits for the answer to an end request
  * or a dump request. */
 bool vg_remote_is_waiting(const struct vg_remote *remote, int socket);
-
-/* The remote recordings that are not finished. */
-vg_recording_set vg_remote_set(const struct vg_remote *remote);
 
 /* Call it when recordings may have begun or ended.  The host records events while there are live recordings. */
 void vg_remote_events_update(struct vg_remote *remote);
