@@ -187,8 +187,7 @@ bool vg_dumps_busy(const struct vg_session *session)
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
 		const struct vg_flight *flight = &session->recordings[i].flight;
 
-		if (vg_recording_is_flight_recorder(&session->recordings[i]) &&
-		    (flight->purpose == VG_DUMP_REQUESTED || flight->dump.next != NULL))
+		if (flight->purpose == VG_DUMP_REQUESTED || flight->dump.next != NULL)
 			return true;
 	}
 	return false;

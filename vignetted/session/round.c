@@ -200,7 +200,7 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 		deliver(session, stop_takers(session, set, task, state, stack.in_call), task, &stack, state);
 		return;
 	case VG_CAPTURE_EXITED:
-		vg_threads_exited(&session->tasks, session->target.pid, task);
+		vg_threads_exited(session, task);
 		return;
 	case VG_CAPTURE_PENDING:
 		if (!task->timers.queue_due)
@@ -237,7 +237,7 @@ static void thread_sample(struct vg_session *session, struct vg_task *task)
 		return;
 	rc = vg_activity_read(&session->activity, &session->tasks, task);
 	if (rc == -ESRCH)
-		vg_threads_exited(&session->tasks, session->target.pid, task);
+		vg_threads_exited(session, task);
 	else if (rc != 0)
 		vg_recordings_count_loss(session->recordings, due, VG_LOSS_UNREADABLE);
 	if (rc != 0)
@@ -304,8 +304,8 @@ static void scan_result_apply(struct vg_session *session, int rc)
 		VG_EACH_RECORDING(i, session->live)
 			vg_recording_stop(session, &session->recordings[i], "the process ended");
 	}
-	VG_EACH_RECORDING(i, session->round.due)
-		session->recordings[i].recorder.losses.samples[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
+	if (rc == -ENOMEM)
+		vg_recordings_count_loss(session->recordings, session->round.due, VG_LOSS_NO_MEMORY);
 }
 
 /* If `ran`, a thread has run since the latest call.  Notices unloaded modules, if that is due. */

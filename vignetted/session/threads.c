@@ -278,10 +278,10 @@ void vg_threads_names_read(struct vg_session *session)
 	}
 }
 
-void vg_threads_exited(struct vg_tasks *tasks, pid_t leader, struct vg_task *task)
+void vg_threads_exited(struct vg_session *session, struct vg_task *task)
 {
-	task->exiting = task->tid != leader;
-	tasks->stale = true;
+	task->exiting = task->tid != session->target.pid;
+	session->tasks.stale = true;
 }
 
 const char *vg_threads_end_reason(struct vg_session *session, const char *otherwise)

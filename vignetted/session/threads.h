@@ -21,9 +21,9 @@ void vg_threads_name_read(struct vg_session *session, struct vg_task *task, uint
 /* Calls vg_threads_name_read() for all threads that have run since the latest call. */
 void vg_threads_names_read(struct vg_session *session);
 
-/* Notes that the thread has exited, unless its id is `leader`, the id of the process's first thread (vg_task.exiting).
- * The next scan writes exits to the profiles. */
-void vg_threads_exited(struct vg_tasks *tasks, pid_t leader, struct vg_task *task);
+/* Notes that the thread has exited, unless it is the process's first thread (vg_task.exiting).  The next scan writes
+ * exits to the profiles. */
+void vg_threads_exited(struct vg_session *session, struct vg_task *task);
 
 /* Returns the end reason of a recording whose program has closed its connection.  The reason is "the process ended" if
  * the process has exited or is exiting; if not, it is the text `otherwise`.  If the process is exiting, waits up to
