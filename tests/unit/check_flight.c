@@ -704,7 +704,7 @@ START_TEST(stall_during_a_requested_dump)
 	struct vg_flight *flight = &recording->flight;
 	struct fixture fixture;
 
-	recording->open = true;
+	session.open = 1;
 	recording->begin_ns = session.begin_ns = vg_now_ns() - SECOND;
 	recording->perf_map.directory = -1;
 	vg_recorder_open(&recording->recorder, -1, 1, UINT64_MAX, NULL);
@@ -751,7 +751,7 @@ START_TEST(stall_that_another_dump_ends)
 	_Atomic uint32_t written = 0;
 	struct fixture fixture, other;
 
-	recording->open = true;
+	session.open = 1;
 	recording->begin_ns = session.begin_ns = vg_now_ns() - SECOND;
 	recording->perf_map.directory = -1;
 	vg_recorder_open(&recording->recorder, -1, 1, UINT64_MAX, NULL);

@@ -257,10 +257,10 @@ static void state_send(const struct vg_remote *remote, int socket)
 
 	snprintf(message.state.program, sizeof message.state.program, "%.47s",
 		 session->target.program);
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, session->open) {
 		const struct vg_recording *recording = &session->recordings[i];
 
-		if (!recording->open || recording->complete)
+		if (recording->complete)
 			continue;
 		message.state.recordings[i] = (struct vg_wire_recording){
 			.id = recording->number,
@@ -360,10 +360,10 @@ static struct vg_recording *flight_find(struct vg_session *session, uint32_t id,
 	struct vg_recording *found = NULL;
 
 	*why = id == 0 ? "the process has no flight recorder" : "no session has that number";
-	for (int i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, session->open) {
 		struct vg_recording *recording = &session->recordings[i];
 
-		if (!recording->open || recording->complete || (id != 0 && recording->number != id))
+		if (recording->complete || (id != 0 && recording->number != id))
 			continue;
 		if (recording->options.flight_ns == 0) {
 			if (id != 0)

@@ -69,7 +69,7 @@ int vg_dumps_request(struct vg_session *session, struct vg_recording *recording,
 
 void vg_dumps_peer_left(struct vg_session *session, int peer)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, session->open) {
 		struct vg_flight *flight = &session->recordings[i].flight;
 
 		if (flight->purpose == VG_DUMP_REQUESTED && flight->peer == peer)
@@ -79,7 +79,7 @@ void vg_dumps_peer_left(struct vg_session *session, int peer)
 
 bool vg_dumps_peer_waits(const struct vg_session *session, int peer)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, session->open) {
 		const struct vg_flight *flight = &session->recordings[i].flight;
 
 		if (flight->purpose == VG_DUMP_REQUESTED && flight->peer == peer)
@@ -176,7 +176,7 @@ static void recording_turn(struct vg_session *session, struct vg_recording *reco
 
 void vg_dumps_turn(struct vg_session *session)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, session->open) {
 		if (vg_recording_is_flight_recorder(&session->recordings[i]))
 			recording_turn(session, &session->recordings[i]);
 	}
@@ -184,7 +184,7 @@ void vg_dumps_turn(struct vg_session *session)
 
 bool vg_dumps_busy(const struct vg_session *session)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, session->open) {
 		const struct vg_flight *flight = &session->recordings[i].flight;
 
 		if (flight->purpose == VG_DUMP_REQUESTED || flight->dump.next != NULL)

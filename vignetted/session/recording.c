@@ -63,7 +63,7 @@ int vg_recording_open(struct vg_session *session, struct vg_recording *recording
 
 	memset(recording, 0, sizeof *recording);
 	recording->index = index;
-	recording->open = true;
+	session->open |= 1u << index;
 	recording->options = *options;
 	recording->perf_map.directory = recording->disk.fd = -1;
 	recording->begin_ns = vg_now_ns();
@@ -122,7 +122,7 @@ static void counting_end(struct vg_session *session, struct vg_recording *record
 
 void vg_recording_close(struct vg_session *session, struct vg_recording *recording)
 {
-	if (!recording->open)
+	if ((session->open & 1u << recording->index) == 0)
 		return;
 	session->live &= ~(1u << recording->index);
 	counting_end(session, recording, vg_recording_now_ns(recording));
@@ -134,7 +134,7 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 	vg_intern_free(&recording->remote_labels);
 	vg_recorder_free(&recording->recorder);
 	vg_perf_map_close(&recording->perf_map);
-	recording->open = false;
+	session->open &= ~(1u << recording->index);
 }
 
 void vg_recording_thread_cpu(struct vg_recording *recording, uint64_t cpu_ns)

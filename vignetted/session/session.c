@@ -354,20 +354,6 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 	return 0;
 }
 
-static struct vg_recording *place_find(struct vg_session *session, uint32_t *taken)
-{
-	struct vg_recording *place = NULL;
-
-	*taken = 0;
-	for (uint32_t i = VG_RECORDINGS_MAX; i-- > 0;) {
-		if (session->recordings[i].open)
-			++*taken;
-		else
-			place = &session->recordings[i];
-	}
-	return place;
-}
-
 static int counting_begin(struct vg_session *session, struct vg_recording *recording, struct vg_err *err)
 {
 	size_t open = 0;
@@ -389,11 +375,13 @@ static int counting_begin(struct vg_session *session, struct vg_recording *recor
 int vg_session_begin(struct vg_session *session, const struct vg_session_options *options, int fd,
 		     struct vg_recording **recording, struct vg_err *err)
 {
-	uint32_t taken;
-	struct vg_recording *place = place_find(session, &taken);
+	struct vg_recording *place;
+	uint32_t index = 0;
 	int rc;
 
-	if (place == NULL)
+	while (index < VG_RECORDINGS_MAX && (session->open & 1u << index) != 0)
+		index++;
+	if (index == VG_RECORDINGS_MAX)
 		return vg_err_set(err, -EUSERS, "the process has %d recordings already, the most that are possible",
 				  VG_RECORDINGS_MAX);
 	if (session->exited)
@@ -413,8 +401,9 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	 * thread has run, was created or has exited.  The sleeping threads must be read again, too. */
 	session->tasks.stale = true;
 	session->activity.unattributed_known = false;
+	place = &session->recordings[index];
 	rc = vg_recording_open(session, place, options, fd,
-			       session->max_memory_bytes / (taken == 0 ? 1 : VG_RECORDINGS_MAX));
+			       session->max_memory_bytes / (session->open == 0 ? 1 : VG_RECORDINGS_MAX));
 	if (rc != 0) {
 		vg_recording_close(session, place);
 		return vg_err_sys(err, rc, "cannot write the profile");
@@ -491,25 +480,23 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 
 void vg_session_end_all(struct vg_session *session, const char *reason)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
-		if (session->recordings[i].open)
-			vg_session_end(session, &session->recordings[i], reason);
-	}
+	VG_EACH_RECORDING(i, session->open)
+		vg_session_end(session, &session->recordings[i], reason);
 }
 
 void vg_session_end_stopped(struct vg_session *session)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+	VG_EACH_RECORDING(i, session->open) {
 		struct vg_recording *recording = &session->recordings[i];
 
-		if (recording->open && recording->ended != NULL && !recording->complete)
+		if (recording->ended != NULL && !recording->complete)
 			vg_session_end(session, recording, recording->ended);
 	}
 }
 
 void vg_session_close(struct vg_session *session)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
+	VG_EACH_RECORDING(i, session->open)
 		vg_recording_close(session, &session->recordings[i]);
 	vg_walker_close(&session->walker);
 	vg_modules_free(&session->modules);

@@ -62,7 +62,6 @@ struct vg_session_counts {
 /* One profile of the process, with its own rate, mode, limits and file.  recording.h has its functions. */
 struct vg_recording {
 	uint32_t index;              /* in session->recordings */
-	bool open;                   /* this place is taken */
 	uint32_t number;             /* 1 or more; unique in the session */
 	struct vg_session_options options;
 	struct vg_recorder recorder;
@@ -140,6 +139,7 @@ struct vg_session {
 	/* The recordings. */
 	struct vg_recording recordings[VG_RECORDINGS_MAX];
 	uint32_t begun;              /* recordings begun so far, including those that have ended */
+	vg_recording_set open;       /* the places in `recordings` that are taken */
 	vg_recording_set live;       /* recordings that have not stopped */
 	vg_recording_set with_counters; /* live recordings that have perf counters */
 	bool changed;                /* `live` has changed, and the schedule is not updated yet */
@@ -182,7 +182,7 @@ static inline uint64_t vg_recording_time_ns(const struct vg_recording *recording
 
 static inline bool vg_recording_is_flight_recorder(const struct vg_recording *recording)
 {
-	return recording->open && recording->recorder.writer.take != NULL;
+	return recording->recorder.writer.take != NULL;
 }
 
 /* The recording's time now. */
