@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/unwind/walk.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/array.h"
 
-static int walk_grow(struct vg_walk *walk)
+static int walk_reserve(struct vg_walk *walk, size_t more)
 {
-	uint32_t capacity = walk->capacity != 0 ? 2 * walk->capacity : 256;
-	struct vg_frame *grown = reallocarray(walk->frames, capacity, sizeof *grown);
-
-	if (grown == NULL)
-		return -ENOMEM;
-	walk->frames = grown;
-	walk->capacity = capacity;
-	return 0;
+	return vg_array_grow((void **)&walk->frames, &walk->capacity, walk->count, more, sizeof *walk->frames);
 }
 
 int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame)
 {
-	if (walk->count == walk->capacity && walk_grow(walk) != 0)
+	if (walk_reserve(walk, 1) != 0)
 		return -ENOMEM;
 	walk->frames[walk->count++] = *frame;
 	return 0;
@@ -27,10 +18,8 @@ int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame)
 
 int vg_walk_prepend(struct vg_walk *walk, const struct vg_frame *frames, uint32_t count)
 {
-	while (walk->capacity - walk->count < count) {
-		if (walk_grow(walk) != 0)
-			return -ENOMEM;
-	}
+	if (walk_reserve(walk, count) != 0)
+		return -ENOMEM;
 	memmove(walk->frames + count, walk->frames, walk->count * sizeof *frames);
 	memcpy(walk->frames, frames, count * sizeof *frames);
 	walk->count += count;

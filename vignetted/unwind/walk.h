@@ -19,7 +19,8 @@
  */
 struct vg_walk {
 	struct vg_frame *frames;     /* owned */
-	uint32_t count, capacity;
+	uint32_t count;
+	size_t capacity;
 	enum vg_walk_end end;        /* why there are no more frames */
 	uint64_t fp_missing_sp;      /* if the walk ended because the frame pointer is not known: the last
 					frame's stack pointer; else 0 */
