@@ -198,7 +198,6 @@ int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 			rc = fallback_walk(unwinder, snapshot, max_frames, walk);
 	}
 	unwinder->counts.walks++;
-	unwinder->counts.frames += walk->count;
 	unwinder->counts.rows_decoded = unwinder->rows.decoded;
 	return rc;
 }

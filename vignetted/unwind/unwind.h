@@ -34,7 +34,7 @@ struct vg_unwinder;
 
 /* Statistics since vg_unwinder_open(). */
 struct vg_unwind_counts {
-	uint64_t walks, frames;
+	uint64_t walks;
 	uint64_t rows_decoded;       /* rows that were not in the cache */
 	uint64_t fallbacks;          /* walks that needed libunwind */
 };
