@@ -88,19 +88,11 @@ void vg_frame_size_note(struct vg_frame_size *size, uint64_t sp, uint64_t fp)
 		size->seen++;
 }
 
-struct vg_frame_size vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found)
-{
-	const struct vg_cached_row *cached = cached_of(rows, found);
-
-	return cached != NULL ? cached->size : (struct vg_frame_size){ .seen = VG_FRAME_VARIES };
-}
-
-void vg_rows_frame_size_set(struct vg_rows *rows, const struct vg_found_row *found, struct vg_frame_size size)
+struct vg_frame_size *vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found)
 {
 	struct vg_cached_row *cached = cached_of(rows, found);
 
-	if (cached != NULL)
-		cached->size = size;
+	return cached != NULL ? &cached->size : NULL;
 }
 
 void vg_rows_walk_begin(struct vg_rows *rows)

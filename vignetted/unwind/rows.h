@@ -89,10 +89,8 @@ void vg_rows_clear(struct vg_rows *rows);
 /* Finds the row for an address.  False: no code is known at the address. */
 bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *found);
 
-/* The frame size that was learned for a row, and a new value for it.  A row that is not cached has no frame size: it
- * counts as varying, and a new value is ignored. */
-struct vg_frame_size vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found);
-void vg_rows_frame_size_set(struct vg_rows *rows, const struct vg_found_row *found, struct vg_frame_size size);
+/* The frame size that was learned for a row.  NULL: the row is not cached, and has none. */
+struct vg_frame_size *vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found);
 
 /* The range of JIT code that has the address.  NULL: the address is in code of a module, or no code is known there. */
 const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64_t address);

@@ -465,23 +465,21 @@ static bool frame_is_constant(struct vg_rows *rows, const struct vg_found_row *f
 static void fp_derive(struct vg_rows *rows, const struct vg_found_row *found, const struct vg_snapshot *snapshot,
 		      struct vg_frame_state *state)
 {
-	struct vg_frame_size size = vg_rows_frame_size(rows, found);
+	struct vg_frame_size *size = vg_rows_frame_size(rows, found);
 	uint64_t pc;
 
-	if (snapshot->regs_complete && state->fp_known) {
-		vg_frame_size_note(&size, state->sp, state->fp);
-		vg_rows_frame_size_set(rows, found, size);
-	}
-	if (snapshot->regs_complete || state->fp_known || size.seen != VG_FRAME_KNOWN)
+	if (size == NULL)
 		return;
-	if (!size.proven) {
-		size.proven = frame_is_constant(rows, found);
-		size.seen = size.proven ? VG_FRAME_KNOWN : VG_FRAME_VARIES;
-		vg_rows_frame_size_set(rows, found, size);
-	}
-	if (size.seen == VG_FRAME_VARIES)
+	if (snapshot->regs_complete && state->fp_known)
+		vg_frame_size_note(size, state->sp, state->fp);
+	if (snapshot->regs_complete || state->fp_known || size->seen != VG_FRAME_KNOWN)
 		return;
-	state->fp = state->sp + size.bytes;
+	if (!size->proven && !frame_is_constant(rows, found)) {
+		size->seen = VG_FRAME_VARIES;
+		return;
+	}
+	size->proven = true;
+	state->fp = state->sp + size->bytes;
 	state->fp_known = vg_snapshot_word(snapshot, state->fp + 8, &pc) != 0 ||
 			  (vg_modules_find(rows->modules, pc - 1) != NULL &&
 			   vg_code_after_call(rows->modules->memory, pc));
