@@ -106,14 +106,11 @@ static bool augmentation_read(struct vg_bytes *bytes, const unsigned char *lette
 		if (letters >= last && *letters != 'S')
 			return false;
 		switch (*letters) {
-		case 'R':
+		case 'R': case 'L':
 			if (!vg_bytes_fixed(bytes, 1, &encoding))
 				return false;
-			cie->pointer_encoding = (uint8_t)encoding;
-			break;
-		case 'L':
-			if (!vg_bytes_fixed(bytes, 1, &encoding))
-				return false;
+			if (*letters == 'R')
+				cie->pointer_encoding = (uint8_t)encoding;
 			break;
 		case 'P':
 			if (!vg_bytes_fixed(bytes, 1, &encoding) ||

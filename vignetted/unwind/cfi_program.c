@@ -232,15 +232,10 @@ static bool rule_step(struct machine *machine, uint8_t code, uint64_t number, st
 	case CFA_SAME_VALUE:
 		set.base = VG_FROM_SAME;
 		break;
-	case CFA_EXPRESSION:
+	case CFA_EXPRESSION: case CFA_VAL_EXPRESSION:
 		if (!block_read(machine, bytes, &block))
 			return false;
-		set = rule_by_expression(block);
-		break;
-	case CFA_VAL_EXPRESSION:
-		if (!block_read(machine, bytes, &block))
-			return false;
-		set.complex = true;
+		set = code == CFA_EXPRESSION ? rule_by_expression(block) : (struct rule){ .complex = true };
 		break;
 	default:
 		/* DW_CFA_register, DW_CFA_val_offset and DW_CFA_val_offset_sf have one more operand.  libunwind 1.6.2
@@ -277,12 +272,9 @@ static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t addre
 	switch (code) {
 	case CFA_NOP:
 		return true;
-	case CFA_ADVANCE_LOC1:
-		return vg_bytes_fixed(bytes, 1, &value) && location_advance(machine, value);
-	case CFA_ADVANCE_LOC2:
-		return vg_bytes_fixed(bytes, 2, &value) && location_advance(machine, value);
-	case CFA_ADVANCE_LOC4:
-		return vg_bytes_fixed(bytes, 4, &value) && location_advance(machine, value);
+	case CFA_ADVANCE_LOC1: case CFA_ADVANCE_LOC2: case CFA_ADVANCE_LOC4:
+		return vg_bytes_fixed(bytes, (size_t)1 << (code - CFA_ADVANCE_LOC1), &value) &&
+		       location_advance(machine, value);
 	case CFA_REMEMBER_STATE:
 		if (machine->depth == REMEMBERED_MAX)
 			return false;

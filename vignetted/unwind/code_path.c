@@ -75,23 +75,17 @@ static void store(struct vg_code_path *path, struct vg_value address, const stru
 static struct vg_value load(const struct vg_code_path *path, struct vg_value address)
 {
 	const struct vg_stored *stored = stored_find(path, &address);
-	struct vg_value value = { .number = address.number };
+	int32_t offset = (int32_t)address.offset;
 
 	if (stored != NULL)
 		return stored->value;
-	if (!is_small(address.offset) || (is_first(&address, VG_REGISTER_SP) && address.offset < 0))
+	if (!is_small(address.offset) || (is_first(&address, VG_REGISTER_SP) && offset < 0))
 		return (struct vg_value){ 0 };
-	if (address.base == VG_VALUE_AT_BEGIN) {
-		value.base = VG_VALUE_LOADED;
-		value.at = (int32_t)address.offset;
-		return value;
-	}
-	if (address.base != VG_VALUE_LOADED)
-		return (struct vg_value){ 0 };
-	value.base = VG_VALUE_LOADED_TWICE;
-	value.at = address.at;
-	value.at_2 = (int32_t)address.offset;
-	return value;
+	if (address.base == VG_VALUE_AT_BEGIN)
+		return (struct vg_value){ VG_VALUE_LOADED, address.number, .at = offset };
+	if (address.base == VG_VALUE_LOADED)
+		return (struct vg_value){ VG_VALUE_LOADED_TWICE, address.number, .at = address.at, .at_2 = offset };
+	return (struct vg_value){ 0 };
 }
 
 /* ---- instructions ---- */
