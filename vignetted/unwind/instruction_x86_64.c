@@ -72,36 +72,21 @@ static void pop(struct vg_instruction *instruction, uint8_t to)
 		effect_add(instruction, VG_EFFECT_SET, VG_REGISTER_SP, VG_REGISTER_SP, WORD_BYTES);
 }
 
-static void leave(struct vg_instruction *instruction)
+/* mov between registers, stack words and constants.  A write to the low half of a register clears the high half, so a
+ * 32-bit constant is a whole value, too. */
+static void move(struct vg_instruction *instruction, const ZydisDecodedOperand *to, const ZydisDecodedOperand *from)
 {
-	effect_add(instruction, VG_EFFECT_SET, VG_REGISTER_SP, VG_REGISTER_FP, WORD_BYTES);
-	effect_add(instruction, VG_EFFECT_LOAD, VG_REGISTER_FP, VG_REGISTER_FP, 0);
-}
-
-/* mov between registers, stack words and constants.  False: another mov. */
-static bool move(struct vg_instruction *instruction, const ZydisDecodedOperand *to, const ZydisDecodedOperand *from)
-{
-	if (is_based(to)) {
+	if (is_based(to))
 		effect_add(instruction, VG_EFFECT_STORE, register_of(to->mem.base), word_register(from),
 			   to->mem.disp.value);
-		return true;
-	}
-	/* A write to the low half of a register clears the high half, so a 32-bit constant is a whole value, too. */
-	if (to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size >= WORD_BITS / 2 && is_number(from)) {
+	else if (to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size >= WORD_BITS / 2 && is_number(from))
 		effect_add(instruction, VG_EFFECT_CONSTANT, register_of(to->reg.value), VG_REGISTER_NONE,
 			   to->size == WORD_BITS ? from->imm.value.s : (int64_t)(uint32_t)from->imm.value.u);
-		return true;
-	}
-	if (!is_word_register(to))
-		return false;
-	if (is_word_register(from))
-		effect_add(instruction, VG_EFFECT_SET, register_of(to->reg.value), register_of(from->reg.value), 0);
-	else if (is_based(from))
-		effect_add(instruction, VG_EFFECT_LOAD, register_of(to->reg.value), register_of(from->mem.base),
+	else if (is_word_register(to) && is_word_register(from))
+		effect_add(instruction, VG_EFFECT_SET, word_register(to), word_register(from), 0);
+	else if (is_word_register(to) && is_based(from))
+		effect_add(instruction, VG_EFFECT_LOAD, word_register(to), register_of(from->mem.base),
 			   from->mem.disp.value);
-	else
-		return false;
-	return true;
 }
 
 /* Instructions whose effects are known.  False: another instruction, or operands of another kind. */
@@ -126,23 +111,25 @@ static bool effects_read(struct vg_instruction *instruction, const ZydisDecodedI
 		pop(instruction, VG_REGISTER_NONE);
 		break;
 	case ZYDIS_MNEMONIC_LEAVE:
-		leave(instruction);
-		return true;
+		effect_add(instruction, VG_EFFECT_SET, VG_REGISTER_SP, VG_REGISTER_FP, WORD_BYTES);
+		effect_add(instruction, VG_EFFECT_LOAD, VG_REGISTER_FP, VG_REGISTER_FP, 0);
+		break;
 	case ZYDIS_MNEMONIC_MOV:
-		return move(instruction, to, from);
+		move(instruction, to, from);
+		break;
 	case ZYDIS_MNEMONIC_LEA:
 		if (is_word_register(to) && is_based(from))
-			effect_add(instruction, VG_EFFECT_SET, register_of(to->reg.value), register_of(from->mem.base),
+			effect_add(instruction, VG_EFFECT_SET, word_register(to), register_of(from->mem.base),
 				   from->mem.disp.value);
 		break;
 	case ZYDIS_MNEMONIC_ADD: case ZYDIS_MNEMONIC_SUB:
 		if (is_word_register(to) && is_number(from))
-			effect_add(instruction, VG_EFFECT_SET, register_of(to->reg.value), register_of(to->reg.value),
+			effect_add(instruction, VG_EFFECT_SET, word_register(to), word_register(to),
 				   decoded->mnemonic == ZYDIS_MNEMONIC_ADD ? from->imm.value.s : -from->imm.value.s);
 		break;
 	case ZYDIS_MNEMONIC_AND:
 		if (is_word_register(to) && is_number(from) && from->imm.value.s < 0)
-			effect_add(instruction, VG_EFFECT_ALIGN, register_of(to->reg.value), VG_REGISTER_NONE, 0);
+			effect_add(instruction, VG_EFFECT_ALIGN, word_register(to), VG_REGISTER_NONE, 0);
 		break;
 	default:
 		break;
@@ -172,17 +159,11 @@ static uint8_t compared_read(const ZydisDecodedInstruction *decoded, const Zydis
 {
 	uint8_t a, b;
 
-	if (decoded->mnemonic != ZYDIS_MNEMONIC_CMP || !is_word_register(operands) || !is_word_register(operands + 1))
+	if (decoded->mnemonic != ZYDIS_MNEMONIC_CMP)
 		return VG_REGISTER_NONE;
-	a = register_of(operands[0].reg.value);
-	b = register_of(operands[1].reg.value);
+	a = word_register(operands);
+	b = word_register(operands + 1);
 	return a == VG_REGISTER_SP ? b : b == VG_REGISTER_SP ? a : VG_REGISTER_NONE;
-}
-
-/* System V ABI, AMD64 supplement, 3.2.1: what a called function may change.  syscall changes rax, rcx and r11. */
-static uint32_t lost_in_call(void)
-{
-	return bit(RAX) | bit(RCX) | bit(RDX) | bit(RSI) | bit(RDI) | bit(8) | bit(9) | bit(10) | bit(11);
 }
 
 static void jump_read(struct vg_instruction *instruction, const ZydisDecodedInstruction *decoded)
@@ -213,7 +194,9 @@ static bool flow_read(struct vg_instruction *instruction, const ZydisDecodedInst
 		return true;
 	case ZYDIS_CATEGORY_CALL:
 		instruction->flow = VG_FLOW_CALL;
-		instruction->lost = lost_in_call();
+		/* What a called function may change: System V ABI, AMD64 supplement, 3.2.1. */
+		instruction->lost = bit(RAX) | bit(RCX) | bit(RDX) | bit(RSI) | bit(RDI) | bit(8) | bit(9) | bit(10) |
+				    bit(11);
 		return true;
 	case ZYDIS_CATEGORY_RET:             /* ret; far returns and iret are no function's */
 		instruction->flow = decoded->mnemonic == ZYDIS_MNEMONIC_RET && decoded->opcode <= 0xc3 ?

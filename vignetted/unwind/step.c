@@ -480,9 +480,7 @@ static void fp_derive(struct vg_rows *rows, const struct vg_found_row *found, co
 	}
 	size->proven = true;
 	state->fp = state->sp + size->bytes;
-	state->fp_known = vg_snapshot_word(snapshot, state->fp + 8, &pc) != 0 ||
-			  (vg_modules_find(rows->modules, pc - 1) != NULL &&
-			   vg_code_after_call(rows->modules->memory, pc));
+	state->fp_known = vg_snapshot_word(snapshot, state->fp + 8, &pc) != 0 || vg_rows_is_after_call(rows, pc);
 }
 
 /* Goes to the caller by frame pointer, if the caller's frame pointer leads on to a further return address.  In code
