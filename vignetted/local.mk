@@ -61,7 +61,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/unwind/code_reader.c vignetted/unwind/code_reader.h \
 	vignetted/unwind/code_rows.c vignetted/unwind/code_rows.h \
 	vignetted/unwind/fallback.c vignetted/unwind/fallback.h \
-	vignetted/unwind/guess.c vignetted/unwind/guess.h \
 	vignetted/unwind/instruction.h \
 	vignetted/unwind/instruction_$(VG_MACHINE).c \
 	vignetted/unwind/regs.h \

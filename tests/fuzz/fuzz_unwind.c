@@ -20,7 +20,6 @@
 #include <sys/uio.h>
 
 #include "vignetted/unwind/fallback.h"
-#include "vignetted/unwind/guess.h"
 #include "vignetted/unwind/unwind.h"
 
 enum { AREA_BYTES = 1 << 16, FRAMES_AT = 64, HEAD_WORDS = 8, STACK_WORDS = 64, OTHER_WORDS = 16, FRAMES_MAX = 1000 };
@@ -144,7 +143,7 @@ static void unwind_check(struct vg_modules *modules, struct vg_snapshot *snapsho
 	if (vg_unwind(unwinder, snapshot, FRAMES_MAX, &walk) != 0)
 		abort();
 	if (walk.end == VG_WALK_NO_REGISTER &&
-	    vg_guess_walk(unwinder, modules, snapshot, true, FRAMES_MAX, &walk) != 0)
+	    vg_unwind_guess(unwinder, snapshot, true, FRAMES_MAX, &walk) != 0)
 		abort();
 	vg_walk_free(&walk);
 	vg_fallback_free(fallback);

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "vignetted/unwind/code.h"
-#include "vignetted/unwind/guess.h"
 
 /* A pause longer than PAUSE_LONG_NS may include time in the run queue.  That time is read from schedstat and
  * subtracted.  If nothing is left, the pause counts as PAUSE_MIN_NS. */
@@ -80,8 +79,8 @@ static enum vg_read wait_copy(struct vg_walker *walker, const struct vg_tracer *
 			if (vg_wait_may_stop(wait, vg_tasks_directory(walker->tasks), task->tid) &&
 			    !is_stopped(walker->tasks, tracer, task->tid))
 				return VG_READ_NEEDS_STOP;
-			vg_guess_walk(walker->unwinder, walker->modules, snapshot, snapshot_is_truncated(walker, task),
-				      walker->max_frames, &walker->walk);
+			vg_unwind_guess(walker->unwinder, snapshot, snapshot_is_truncated(walker, task),
+					walker->max_frames, &walker->walk);
 			vg_walker_confirm(walker);
 			rc = vg_walker_copy_enlarge(walker, task) ? -EAGAIN : 0;
 		}

@@ -10,7 +10,7 @@
 struct vg_frame_state {
 	uint64_t pc, sp, fp;
 	bool fp_known;
-	bool fp_guessed;             /* vg_guess_walk() guessed it */
+	bool fp_guessed;             /* vg_unwind_guess() guessed it */
 	bool fp_from_chain;          /* the latest step was by frame pointer, so fp was read from the stack */
 	bool is_exact;               /* the frame made no call: pc is its current instruction, not a return address */
 	bool is_function_begin;      /* pc is a function's first instruction, and no call led there */
