@@ -29,7 +29,6 @@ bool vg_descriptor_accepts(int fd, int wait_ms)
 int vg_write_all(int fd, const void *bytes, size_t length)
 {
 	const unsigned char *at = bytes;
-	struct pollfd ready = { .fd = fd, .events = POLLOUT };
 
 	while (length > 0) {
 		ssize_t wrote = write(fd, at, length);
@@ -39,7 +38,7 @@ int vg_write_all(int fd, const void *bytes, size_t length)
 		/* The pipe has O_NONBLOCK.  Do not clear O_NONBLOCK: other processes may share this open pipe, and
 		 * the flag would change for them too. */
 		if (wrote < 0 && errno == EAGAIN) {
-			poll(&ready, 1, -1);
+			vg_descriptor_accepts(fd, -1);
 			continue;
 		}
 		/* write() returned 0 without an error.  Trying again could loop forever. */

@@ -66,22 +66,17 @@ static uint32_t slot_find(const struct vg_intern *table, const void *key, size_t
 int vg_intern(struct vg_intern *table, const void *key, size_t length, uint32_t *id)
 {
 	uint32_t hash, at;
-	int rc;
 
-	if (table->count >= table->slot_count / 2) {
-		rc = slots_double(table);
-		if (rc != 0)
-			return rc;
-	}
+	if (table->count >= table->slot_count / 2 && slots_double(table) != 0)
+		return -ENOMEM;
 	hash = key_hash(table, key, length);
 	at = slot_find(table, key, length, hash);
 	if (table->slots[at] != 0) {
 		*id = table->slots[at] - 1;
 		return 0;
 	}
-	rc = key_append(table, key, length, hash);
-	if (rc != 0)
-		return rc;
+	if (key_append(table, key, length, hash) != 0)
+		return -ENOMEM;
 	table->slots[at] = table->count;
 	*id = table->count - 1;
 	return 1;

@@ -32,13 +32,13 @@ bool vg_number_percent(const char *text, double *percent)
 	return end != text && *end == '\0' && isfinite(*percent);
 }
 
-bool vg_number_ppm(const char *text, uint32_t *ppm)
+bool vg_number_ppm(const char *text, uint64_t *ppm)
 {
 	double percent;
 
 	if (!vg_number_percent(text, &percent) || percent > 100)
 		return false;
-	*ppm = (uint32_t)(percent * 10000);
+	*ppm = (uint64_t)(percent * 10000);
 	return *ppm > 0 || percent == 0;
 }
 

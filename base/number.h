@@ -16,7 +16,7 @@ bool vg_number_percent(const char *text, double *percent);
 
 /* A percentage from 0 to 100.  *ppm is in parts per million.  Returns false for a percentage above 0 and below 1
  * ppm. */
-bool vg_number_ppm(const char *text, uint32_t *ppm);
+bool vg_number_ppm(const char *text, uint64_t *ppm);
 
 /* A time from `least_ns` to `most_ns`, such as "10", "0.5", "0.5s", "500ms", "20us", "1m", "2h" or "30d".  Without a
  * unit the number is in seconds. */

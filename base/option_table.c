@@ -117,7 +117,6 @@ static bool word_find(const char *words, const char *word, uint64_t *index)
 int vg_option_check(const struct vg_option *option, struct vg_option_value *value, struct vg_err *err)
 {
 	bool good = true;
-	uint32_t ppm = 0;
 
 	value->number = 0;
 	switch (option->type) {
@@ -133,8 +132,7 @@ int vg_option_check(const struct vg_option *option, struct vg_option_value *valu
 		good = vg_number_size(value->text, option->least, option->most, &value->number);
 		break;
 	case VG_OPTION_SHARE:
-		good = vg_number_ppm(value->text, &ppm);
-		value->number = ppm;
+		good = vg_number_ppm(value->text, &value->number);
 		break;
 	case VG_OPTION_WORD:
 		good = word_find(option->value, value->text, &value->number);

@@ -42,11 +42,6 @@ static int name_check(int fd, int directory, const char *name)
 	return file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
-static bool is_named(int fd, int directory, const char *name)
-{
-	return name_check(fd, directory, name) > 0;
-}
-
 /* Only a regular file may be removed.  A file of another type at this path may have been created on purpose. */
 static int part_check(const struct stat *status, const char *path, struct vg_err *err)
 {
@@ -91,8 +86,7 @@ static int stale_part_remove(int directory, const char *path, struct vg_err *err
 		rc = part_check(&status, path, err);
 	if (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
 		rc = part_error(&status, path, -errno, err);
-	if (rc == 0 && is_named(fd, directory, part) && unlinkat(directory, part, 0) != 0 &&
-	    errno != ENOENT)
+	if (rc == 0 && name_check(fd, directory, part) > 0 && unlinkat(directory, part, 0) != 0 && errno != ENOENT)
 		rc = part_error(&status, path, -errno, err);
 	close(fd);
 	return rc;
@@ -103,8 +97,7 @@ static int part_create(int directory, const char *path, bool is_new, struct vg_e
 	const char *part = vg_path_name(path);
 
 	for (int attempt = 0; attempt < 4; attempt++) {
-		int fd = openat(directory, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-				0600);
+		int fd = openat(directory, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		int rc = 0;
 
 		if (fd >= 0) {
@@ -198,7 +191,7 @@ static bool has_part(const struct vg_outfile *file)
 
 static bool part_is_named(const struct vg_outfile *file)
 {
-	return is_named(file->fd, file->directory, vg_path_name(file->part));
+	return name_check(file->fd, file->directory, vg_path_name(file->part)) > 0;
 }
 
 /* Copies a file.  Returns 0 or a negative errno. */

@@ -32,7 +32,7 @@ END_TEST
 /* 0 means no limit. A very small limit must not become 0. */
 START_TEST(parts_per_million)
 {
-	uint32_t ppm = 7;
+	uint64_t ppm = 7;
 
 	ck_assert(vg_number_ppm("0", &ppm) && ppm == 0);
 	ck_assert(vg_number_ppm("0.0001", &ppm) && ppm == 1);
