@@ -58,7 +58,6 @@ vignetted_libvignetted_a_SOURCES = \
 	vignetted/unwind/code.h \
 	vignetted/unwind/code_$(VG_MACHINE).c \
 	vignetted/unwind/code_path.c vignetted/unwind/code_path.h \
-	vignetted/unwind/code_reader.c vignetted/unwind/code_reader.h \
 	vignetted/unwind/code_rows.c vignetted/unwind/code_rows.h \
 	vignetted/unwind/fallback.c vignetted/unwind/fallback.h \
 	vignetted/unwind/instruction.h \

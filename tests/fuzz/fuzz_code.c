@@ -96,7 +96,7 @@ static struct vg_code_row_set *set_get(struct vg_code_row_cache *cache, struct v
 static enum vg_code_verdict set_verify(struct vg_code_row_cache *cache, struct vg_code_row_set *set,
 				       struct vg_memory *memory, size_t row, const uint64_t at[HEAD_WORDS])
 {
-	return vg_code_row_set_verify(cache, set, memory, row, at[RETURN], jit);
+	return vg_code_row_set_verify(cache, set, memory, row, at[RETURN], jit != NULL);
 }
 
 /* ---- checks ---- */

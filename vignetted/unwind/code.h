@@ -2,12 +2,23 @@
 #ifndef VG_VIGNETTED_CODE_H
 #define VG_VIGNETTED_CODE_H
 
+#include <errno.h>
 #include <stdbool.h>
 
-#include "vignetted/unwind/code_reader.h"
+#include "vignetted/target/memory.h"
+
+/* Reads code.  JIT code changes, so it is read without the cache of pages.  0 or -EFAULT. */
+static inline int vg_code_read(struct vg_memory *memory, uint64_t address, bool is_jit, void *bytes, size_t length)
+{
+	if (!is_jit)
+		return vg_memory_read_cached(memory, address, bytes, length);
+	if (!vg_memory_words_use(memory, (length + sizeof(uint64_t) - 1) / sizeof(uint64_t)))
+		return -EFAULT;
+	return vg_memory_read(memory, address, bytes, length);
+}
 
 /* Recognises instructions in the target's code.  code_<machine>.c implements these functions.  They read through the
- * cache of pages, so they are for code that does not change.  For JIT code use vg_code_after_call_uncached(). */
+ * cache of pages, so they are for code that does not change, where no other kind is named. */
 
 /* Whether a system call instruction ends at the address. */
 bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address);
@@ -30,9 +41,9 @@ bool vg_code_is_sigreturn(struct vg_memory *memory, uint64_t address);
  * of a goroutine's stack.  The nop is there so that address - 1 is in the same function. */
 bool vg_code_is_stack_bottom(struct vg_memory *memory, uint64_t address);
 
-/* The address of the function that the call instruction before the address calls.  0: no call instruction, or the code
- * does not show the function, because the call is indirect or goes through a PLT stub. */
-uint64_t vg_code_call_target(struct vg_code_reader *reader, uint64_t address);
+/* The address of the function that the call instruction before the address calls, which may be JIT code.  0: no call
+ * instruction, or the code does not show the function, because the call is indirect or goes through a PLT stub. */
+uint64_t vg_code_call_target(struct vg_memory *memory, uint64_t address, bool is_jit);
 
 /*
  * vg_code_frame_is_constant(): whether all calls in the code (`bytes` bytes, beginning at `first`) are made with the

@@ -17,6 +17,43 @@ enum { STEPS_MAX = 8192, STEP_WORDS = 8 };
  * repeated steps, which are bounded. */
 enum { SEEN_LOG_SMALL = 9, SEEN_PER_WORD = 8 };
 
+/* ---- reading code ---- */
+
+enum { PAGE_BYTES = 4096, PIECE_ALIGN = 128 };
+
+/* The piece begins at a multiple of PIECE_ALIGN, so that short jumps backwards stay in it.  The next page may not be
+ * mapped: then the piece ends with the page. */
+static void piece_read(struct vg_code_reader *reader, uint64_t address)
+{
+	uint64_t at = address / PIECE_ALIGN * PIECE_ALIGN;
+	size_t whole = sizeof reader->piece, page = PAGE_BYTES - at % PAGE_BYTES;
+	bool is_jit = reader->jit != NULL;
+
+	reader->piece_at = at;
+	reader->piece_bytes = 0;
+	if (vg_code_read(reader->memory, at, is_jit, reader->piece, whole) == 0)
+		reader->piece_bytes = whole;
+	else if (page < whole && vg_code_read(reader->memory, at, is_jit, reader->piece, page) == 0)
+		reader->piece_bytes = page;
+}
+
+/* The code at the address: up to VG_INSTRUCTION_MAX_BYTES, valid until the next call.  Fewer at the end of a mapping,
+ * and 0 if nothing can be read or too few words are left. */
+static size_t code_get(struct vg_code_reader *reader, uint64_t address, const unsigned char **bytes)
+{
+	uint64_t offset = address - reader->piece_at, left;
+
+	if (offset >= reader->piece_bytes || reader->piece_bytes - offset < VG_INSTRUCTION_MAX_BYTES) {
+		piece_read(reader, address);
+		offset = address - reader->piece_at;
+		if (offset > reader->piece_bytes)
+			offset = reader->piece_bytes;
+	}
+	*bytes = reader->piece + offset;
+	left = reader->piece_bytes - offset;
+	return left < VG_INSTRUCTION_MAX_BYTES ? left : VG_INSTRUCTION_MAX_BYTES;
+}
+
 /* ---- paths ---- */
 
 /* The paths of one search. */
@@ -92,7 +129,7 @@ enum { FUNCTION_ALIGN = 16 };
 static enum path_end path_step(struct paths *paths, struct vg_code_path *path, bool is_first)
 {
 	const unsigned char *code;
-	size_t bytes = vg_code_reader_get(paths->reader, path->at, VG_INSTRUCTION_MAX_BYTES, &code);
+	size_t bytes = code_get(paths->reader, path->at, &code);
 	struct vg_instruction instruction;
 
 	if (!vg_memory_words_use(paths->reader->memory, STEP_WORDS) ||
@@ -270,7 +307,7 @@ static void rows_from_beginnings(struct paths *paths, uint64_t address, struct v
 
 	paths->tail_calls = true;
 	while (bytes > VG_BEFORE_BYTES &&
-	       vg_code_reader_read(paths->reader, address - bytes, code + sizeof code - bytes, bytes) != 0)
+	       vg_code_read(paths->reader->memory, address - bytes, is_jit, code + sizeof code - bytes, bytes) != 0)
 		bytes /= 2;
 	for (size_t back = 1; back + VG_BEFORE_BYTES < bytes && found->count < VG_CODE_ROWS_MAX &&
 	     paths->steps < steps_max; back++) {
@@ -341,7 +378,7 @@ bool vg_code_rows_replaces_stack(struct vg_code_reader *reader, uint64_t address
 
 	vg_code_path_begin(&path, address);
 	for (unsigned int i = 0; i < STRAIGHT_STEPS_MAX && !path.stack_replaced && !path.after_call; i++) {
-		size_t bytes = vg_code_reader_get(reader, path.at, VG_INSTRUCTION_MAX_BYTES, &code);
+		size_t bytes = code_get(reader, path.at, &code);
 
 		if (!vg_instruction_read(&instruction, code, bytes) || !vg_code_path_apply(&path, &instruction) ||
 		    instruction.flow == VG_FLOW_BRANCH)
@@ -359,13 +396,11 @@ bool vg_code_rows_is_aligned(uint64_t cfa)
 /* ---- the cache ---- */
 
 /* Whether the JIT code around the set's address is still the code for which the rows were computed. */
-static bool is_unchanged(struct vg_code_row_set *set, struct vg_memory *memory, const struct vg_code_range *jit,
-			 uint64_t period)
+static bool is_unchanged(struct vg_code_row_set *set, struct vg_memory *memory, uint64_t period)
 {
-	struct vg_code_reader reader = { .memory = memory, .jit = jit };
 	unsigned char around[VG_CODE_AROUND_BYTES];
 
-	if (vg_code_reader_read(&reader, set->address - sizeof around / 2, around, sizeof around) != 0 ||
+	if (vg_code_read(memory, set->address - sizeof around / 2, true, around, sizeof around) != 0 ||
 	    memcmp(around, set->around, sizeof around) != 0)
 		return false;
 	set->period = period;
@@ -378,21 +413,20 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 {
 	uint64_t hash = (address + how) * UINT64_C(0x9e3779b97f4a7c15), period = time_ns / VG_CODE_PERIOD_NS;
 	struct vg_code_row_set *set = &cache->sets[hash >> (64 - VG_CODE_SETS_LOG) << 1];
-	struct vg_code_reader reader;
 
 	for (int place = 0; place < 2; place++) {
 		if (set[place].address == address && set[place].how == how && address != 0 &&
-		    (jit == NULL || set[place].period == period || is_unchanged(&set[place], memory, jit, period)))
+		    (jit == NULL || set[place].period == period || is_unchanged(&set[place], memory, period)))
 			return &set[place];
 	}
-	reader = (struct vg_code_reader){ .memory = memory, .jit = jit };
 	set[1] = set[0];
 	*set = (struct vg_code_row_set){ .address = address, .how = how, .period = period };
 	/* The rows of JIT code without bytes around it are used once. */
-	if (jit != NULL && vg_code_reader_read(&reader, address - sizeof set->around / 2, set->around,
-					  sizeof set->around) != 0)
+	if (jit != NULL &&
+	    vg_code_read(memory, address - sizeof set->around / 2, true, set->around, sizeof set->around) != 0)
 		set->address = 0;
-	vg_code_rows_find(&cache->space, &reader, address, how, &set->found);
+	vg_code_rows_find(&cache->space, &(struct vg_code_reader){ .memory = memory, .jit = jit }, address, how,
+			  &set->found);
 	/* Reading may have stopped early, with the result that rows are missing.  Do not keep this result. */
 	if (memory->words_left == 0)
 		set->address = 0;
@@ -400,23 +434,20 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 }
 
 enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_cache *cache, struct vg_code_row_set *set,
-					    struct vg_memory *memory, size_t row, uint64_t pc,
-					    const struct vg_code_range *caller_jit)
+					    struct vg_memory *memory, size_t row, uint64_t pc, bool pc_is_jit)
 {
-	struct vg_code_reader caller, callee;
 	uint64_t beginning;
 
 	if (set->verified[row].pc == pc)
 		return set->verified[row].verdict;
-	caller = (struct vg_code_reader){ .memory = memory, .jit = caller_jit };
-	callee = (struct vg_code_reader){ .memory = memory };
 	/* The verdict depends on the beginning only.  Another return address of the same function keeps it. */
-	beginning = vg_code_call_target(&caller, pc);
+	beginning = vg_code_call_target(memory, pc, pc_is_jit);
 	if (beginning == 0)
 		set->verified[row].verdict = VG_CODE_UNDECIDED;
 	else if (set->verified[row].beginning != beginning)
 		set->verified[row].verdict =
-			vg_code_rows_verify(&cache->space, &callee, beginning, set->address, &set->found.rows[row]);
+			vg_code_rows_verify(&cache->space, &(struct vg_code_reader){ .memory = memory }, beginning,
+					    set->address, &set->found.rows[row]);
 	/* Reading may have stopped early.  Do not keep this verdict. */
 	set->verified[row].pc = memory->words_left > 0 ? pc : 0;
 	set->verified[row].beginning = memory->words_left > 0 ? beginning : 0;

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
+#include "vignetted/target/memory.h"
+#include "vignetted/target/ranges.h"
 #include "vignetted/unwind/code_path.h"
-#include "vignetted/unwind/code_reader.h"
 
 /* Finds rows from instructions, for code without unwind information.  Where two paths through a function join, the
  * return address is at the same distance from the stack pointer on both.  So it does not matter which path is followed,
@@ -32,6 +33,15 @@ struct vg_code_rows {
 	uint64_t jump_out;           /* JIT code: the first jump target outside its range, or 0 */
 	bool stack_replaced;         /* VG_CODE_FROM_BEGINNING: the path from the nearest likely beginning switches
 					stacks; the caller is on another stack */
+};
+
+/* Reads the target's code piece by piece. */
+struct vg_code_reader {
+	struct vg_memory *memory;    /* the caller's */
+	const struct vg_code_range *jit; /* the caller's; the range of JIT code that is read; NULL: code of a module */
+	uint64_t piece_at;           /* the address of `piece` */
+	size_t piece_bytes;
+	unsigned char piece[256];
 };
 
 /* Memory for a search, of any contents.  It is not on the stack, because the helper inherits the limit of stacks
@@ -96,11 +106,10 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 					      const struct vg_code_range *jit, uint64_t time_ns);
 
 /* vg_code_rows_verify() for set->found.rows[row], cached.  The set is of code of a module.  `pc` is the return address
- * that the row gave, and there is a call before it: the paths begin at the called function.  `caller_jit`: the range of
- * JIT code at `pc`; NULL: code of a module.  Undecided if the call does not show the function. */
+ * that the row gave, and there is a call before it, perhaps in JIT code (pc_is_jit): the paths begin at the called
+ * function.  Undecided if the call does not show the function. */
 enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_cache *cache, struct vg_code_row_set *set,
-					    struct vg_memory *memory, size_t row, uint64_t pc,
-					    const struct vg_code_range *caller_jit);
+					    struct vg_memory *memory, size_t row, uint64_t pc, bool pc_is_jit);
 
 /* Empties the cache.  Call it when modules were loaded or unloaded. */
 void vg_code_row_cache_clear(struct vg_code_row_cache *cache);

@@ -70,8 +70,7 @@ bool vg_code_after_call_uncached(struct vg_memory *memory, uint64_t address)
 {
 	unsigned char bytes[CALL_BYTES];
 
-	return vg_memory_words_use(memory, 1) &&
-	       vg_memory_read(memory, address - sizeof bytes, bytes, sizeof bytes) == 0 && ends_with_call(bytes);
+	return vg_code_read(memory, address - sizeof bytes, true, bytes, sizeof bytes) == 0 && ends_with_call(bytes);
 }
 
 /* Whether the code is mov $15,%rax or mov $15,%eax (15 is rt_sigreturn(2)), then syscall. */
@@ -110,28 +109,28 @@ static size_t endbr_bytes(const unsigned char *code)
 }
 
 /* Whether a PLT stub begins at the address: jmp *distance(%rip), after an optional endbr64 and bnd prefix. */
-static bool is_plt_stub(struct vg_code_reader *reader, uint64_t address)
+static bool is_plt_stub(struct vg_memory *memory, uint64_t address, bool is_jit)
 {
 	unsigned char code[7], *at = code;
 
-	if (vg_code_reader_read(reader, address, code, sizeof code) != 0)
+	if (vg_code_read(memory, address, is_jit, code, sizeof code) != 0)
 		return false;
 	at += endbr_bytes(at);
 	at += *at == 0xf2;
 	return at[0] == 0xff && at[1] == 0x25;
 }
 
-uint64_t vg_code_call_target(struct vg_code_reader *reader, uint64_t address)
+uint64_t vg_code_call_target(struct vg_memory *memory, uint64_t address, bool is_jit)
 {
 	unsigned char call[5];
 	int32_t distance;
 	uint64_t to;
 
-	if (vg_code_reader_read(reader, address - sizeof call, call, sizeof call) != 0 || call[0] != 0xe8)
+	if (vg_code_read(memory, address - sizeof call, is_jit, call, sizeof call) != 0 || call[0] != 0xe8)
 		return 0;
 	memcpy(&distance, call + 1, sizeof distance);
 	to = address + (uint64_t)(int64_t)distance;
-	return is_plt_stub(reader, to) ? 0 : to;
+	return is_plt_stub(memory, to, is_jit) ? 0 : to;
 }
 
 enum { RSP = 4, RBP = 5, INSTRUCTION_BYTES = 6, SCAN_BYTES = 512, FUNCTION_MAX_BYTES = 1 << 16, NEAR_BYTES = 4096 };

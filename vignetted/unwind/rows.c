@@ -122,7 +122,8 @@ void vg_rows_clear(struct vg_rows *rows)
 	rows->jit_frames = rows->jit_frames_with_fp = 0;
 }
 
-const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64_t address)
+/* The range of JIT code that has the address.  NULL: the address is in code of a module, or no code is known there. */
+static const struct vg_code_range *jit_range(const struct vg_rows *rows, uint64_t address)
 {
 	const struct vg_code_range *range = vg_modules_find(rows->modules, address);
 
@@ -132,7 +133,7 @@ const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64
 struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address,
 					  enum vg_code_search how)
 {
-	const struct vg_code_range *jit = module == VG_NONE ? vg_rows_jit_range(rows, address) : NULL;
+	const struct vg_code_range *jit = module == VG_NONE ? jit_range(rows, address) : NULL;
 
 	if (module == VG_NONE ? jit == NULL : !is_loaded(rows, module))
 		return NULL;
@@ -144,7 +145,7 @@ struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module,
 
 bool vg_rows_replaces_stack(struct vg_rows *rows, uint64_t address)
 {
-	struct vg_code_reader reader = { .memory = rows->modules->memory, .jit = vg_rows_jit_range(rows, address) };
+	struct vg_code_reader reader = { .memory = rows->modules->memory, .jit = jit_range(rows, address) };
 
 	return vg_code_rows_replaces_stack(&reader, address);
 }

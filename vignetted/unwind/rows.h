@@ -92,9 +92,6 @@ bool vg_rows_get(struct vg_rows *rows, uint64_t address, struct vg_found_row *fo
 /* The frame size that was learned for a row.  NULL: the row is not cached, and has none. */
 struct vg_frame_size *vg_rows_frame_size(const struct vg_rows *rows, const struct vg_found_row *found);
 
-/* The range of JIT code that has the address.  NULL: the address is in code of a module, or no code is known there. */
-const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64_t address);
-
 /* The rows that the instructions give for an address without unwind information (code_rows.h).  NULL: the module was
  * unloaded. */
 struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address,

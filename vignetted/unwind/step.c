@@ -310,7 +310,7 @@ static bool caller_accept(struct vg_rows *rows, uint32_t module, struct vg_code_
 		/* Calls in JIT code often lead to stubs, which do not show the function. */
 		verdict = module == VG_NONE ? VG_CODE_UNDECIDED :
 			  vg_code_row_set_verify(rows->code_rows, set, rows->modules->memory, row, caller->pc,
-						 vg_rows_jit_range(rows, caller->pc - 1));
+						 found.module == VG_NONE);
 		if (verdict != VG_CODE_UNDECIDED || is_believed(set, row, module, caller->sp, has_chain))
 			return verdict != VG_CODE_WRONG;
 		return module == VG_NONE &&
@@ -415,7 +415,7 @@ enum { INTERPRETER_FRAME_MAX_BYTES = 2048, STACK_ALIGN = 16 };
 static bool step_by_interpreter(struct vg_rows *rows, const struct vg_snapshot *snapshot, struct vg_frame_state *state,
 				struct vg_walk *walk)
 {
-	struct vg_code_reader reader = { .memory = rows->modules->memory };
+	struct vg_memory *memory = rows->modules->memory;
 	struct vg_frame_state caller = { .found = VG_FOUND_BY_INSTRUCTIONS };
 	struct interpreter interpreter;
 	uint64_t called, cfa;
@@ -426,7 +426,7 @@ static bool step_by_interpreter(struct vg_rows *rows, const struct vg_snapshot *
 	for (; cfa < state->sp + INTERPRETER_FRAME_MAX_BYTES; cfa += STACK_ALIGN) {
 		if (!stack_word(snapshot, cfa - sizeof caller.pc, &caller.pc, walk))
 			return false;
-		called = vg_rows_is_after_call(rows, caller.pc) ? vg_code_call_target(&reader, caller.pc) : 0;
+		called = vg_rows_is_after_call(rows, caller.pc) ? vg_code_call_target(memory, caller.pc, false) : 0;
 		if (called == 0 || called - interpreter.first >= interpreter.bytes)
 			continue;
 		caller.sp = cfa;

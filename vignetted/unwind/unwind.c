@@ -238,8 +238,7 @@ static struct callee callee_find(const struct vg_modules *modules, uint64_t addr
  * return addresses all over the stack. */
 static bool is_call_of_another(const struct vg_modules *modules, const struct callee *callee, uint64_t return_address)
 {
-	struct vg_code_reader reader = { .memory = modules->memory };
-	uint64_t called = vg_code_call_target(&reader, return_address), ignored;
+	uint64_t called = vg_code_call_target(modules->memory, return_address, false), ignored;
 
 	if (called == 0 || callee->is_part)
 		return false;
