@@ -27,11 +27,8 @@ bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address);
  * address is no system call instruction, or the instruction before that one does not load a constant number. */
 int64_t vg_code_syscall_number(struct vg_memory *memory, uint64_t address);
 
-/* Whether a call instruction ends at the address.  If so, the address may be a return address. */
-bool vg_code_after_call(struct vg_memory *memory, uint64_t address);
-
-/* vg_code_after_call() for JIT code, which changes: reads memory without the cache. */
-bool vg_code_after_call_uncached(struct vg_memory *memory, uint64_t address);
+/* Whether a call instruction ends at the address, perhaps in JIT code.  If so, the address may be a return address. */
+bool vg_code_after_call(struct vg_memory *memory, uint64_t address, bool is_jit);
 
 /* Whether the code that returns from a signal handler begins or ends at the address.  The kernel pushes the address of
  * that code as the handler's return address, so no call instruction is before it. */

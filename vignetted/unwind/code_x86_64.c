@@ -59,18 +59,11 @@ static bool ends_with_call(const unsigned char bytes[CALL_BYTES])
 	return false;
 }
 
-bool vg_code_after_call(struct vg_memory *memory, uint64_t address)
+bool vg_code_after_call(struct vg_memory *memory, uint64_t address, bool is_jit)
 {
 	unsigned char bytes[CALL_BYTES];
 
-	return vg_memory_read_cached(memory, address - sizeof bytes, bytes, sizeof bytes) == 0 && ends_with_call(bytes);
-}
-
-bool vg_code_after_call_uncached(struct vg_memory *memory, uint64_t address)
-{
-	unsigned char bytes[CALL_BYTES];
-
-	return vg_code_read(memory, address - sizeof bytes, true, bytes, sizeof bytes) == 0 && ends_with_call(bytes);
+	return vg_code_read(memory, address - sizeof bytes, is_jit, bytes, sizeof bytes) == 0 && ends_with_call(bytes);
 }
 
 /* Whether the code is mov $15,%rax or mov $15,%eax (15 is rt_sigreturn(2)), then syscall. */

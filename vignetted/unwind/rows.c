@@ -155,8 +155,7 @@ static enum vg_return_kind return_kind_read(struct vg_rows *rows, const struct v
 	struct vg_memory *memory = rows->modules->memory;
 	uint64_t pc = found->address + 1, first, bytes;
 
-	if (vg_code_after_call(memory, pc) ||
-	    (found->module == VG_NONE && vg_code_after_call_uncached(memory, pc)))
+	if (vg_code_after_call(memory, pc, false) || (found->module == VG_NONE && vg_code_after_call(memory, pc, true)))
 		return VG_RETURN_AFTER_CALL;
 	if (found->row.kind == VG_ROW_NONE && vg_code_is_sigreturn(memory, pc))
 		return VG_RETURN_SIGRETURN;
@@ -187,7 +186,7 @@ bool vg_rows_is_after_call(struct vg_rows *rows, uint64_t pc)
 {
 	const struct vg_code_range *range = vg_modules_find(rows->modules, pc - 1);
 
-	return range != NULL && vg_code_after_call(rows->modules->memory, pc);
+	return range != NULL && vg_code_after_call(rows->modules->memory, pc, false);
 }
 
 int vg_rows_open(struct vg_rows *rows, struct vg_modules *modules)

@@ -79,8 +79,7 @@ void vg_rows_free(struct vg_rows *rows);
 /* Call it when a walk begins. */
 void vg_rows_walk_begin(struct vg_rows *rows);
 
-/* Drops the rows that the latest walk decoded.  Call it if the bytes that the walk read may belong to a module that was
- * loaded after the snapshot, at the addresses of an unloaded one. */
+/* Drops the rows that the latest walk decoded: vg_unwinder_walk_discard() says when. */
 void vg_rows_walk_discard(struct vg_rows *rows);
 
 /* Drops all rows. */
