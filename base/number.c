@@ -52,10 +52,9 @@ struct unit {
 static bool quantity_parse(const char *text, const struct unit *units, uint64_t least, uint64_t most, uint64_t *value)
 {
 	const char *unit = text + strspn(text, "0123456789.");
-	long double number;
 	char *end;
+	long double number = strtold(text, &end);
 
-	number = strtold(text, &end);
 	if (end != unit || end == text)
 		return false;
 	while (units->name != NULL && strcasecmp(units->name, unit) != 0)

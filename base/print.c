@@ -15,12 +15,9 @@ void vg_print_bytes(FILE *file, const char *text, size_t length)
 		fwrite(text, 1, done, file);
 		if (done < length) {
 			size_t control = vg_utf8_control(text + done, length - done);
-			char code[16];
 
-			snprintf(code, sizeof code, control > 1 ? "\\u%04x" : "\\x%02x",
-				 control > 1 ? vg_utf8_code_point(text + done, control) :
-				 (unsigned char)text[done]);
-			fputs(code, file);
+			fprintf(file, control > 1 ? "\\u%04x" : "\\x%02x",
+				control > 1 ? vg_utf8_code_point(text + done, control) : (unsigned char)text[done]);
 			done += control > 1 ? control : 1;
 		}
 		text += done;
