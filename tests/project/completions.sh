@@ -72,7 +72,7 @@ print ready >>$dir/offered
 END
 cat >"$dir/config/type" <<'END'
 zmodload zsh/zpty zsh/datetime
-typeset -F deadline=$((EPOCHREALTIME + 120))
+typeset -F deadline=$((EPOCHREALTIME + 3000))
 # Waits for the text in the file, and reads what the shell prints meanwhile: otherwise the terminal's buffer fills up.
 await() {
 	until grep -qx $1 $offered 2>/dev/null; do

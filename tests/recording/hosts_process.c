@@ -561,7 +561,7 @@ static void freezes(void)
 			waitpid(tid, NULL, __WALL);
 	}
 	/* The host cannot end while its thread is stopped. */
-	alarm(60);
+	alarm(HANG_S);
 	pause();
 }
 

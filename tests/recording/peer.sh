@@ -22,7 +22,7 @@ as_nobody=
 [ "$(id -u)" != 0 ] || as_nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
 cat >"$top/peer.py" <<'END'
 import os, signal, socket, stat, struct, sys, time
-signal.alarm(300)
+signal.alarm(3000)
 path, version, answers = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 head = lambda kind: struct.pack("=IHH", 0x77696776, version, kind)
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

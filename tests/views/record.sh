@@ -130,13 +130,13 @@ def fail(text):
     group_end()
     sys.exit(99)
 def wait(what, condition):
-    end = time.time() + 120
+    end = time.time() + 3000 # as life_s in tests/lib.sh
     while True:
         found = condition()
         if found:
             return found
         if time.time() > end or command.poll() is not None:
-            fail(f"not in 120 s: {what}; status {command.poll()}")
+            fail(f"never: {what}; status {command.poll()}")
         time.sleep(0.02)
 number, whom = getattr(signal, sys.argv[1]), sys.argv[2]
 command = subprocess.Popen(sys.argv[3:], start_new_session=True,

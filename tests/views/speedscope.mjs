@@ -147,7 +147,7 @@ async function picture(release, directory, file, png) {
 	try {
 		const page = await pageOpen(browser, address(release, directory, file, 0, "left-heavy"), { width: 900,
 			height: 400, scale: 2, drawn: "document.querySelector('canvas') !== null" });
-		const end = Date.now() + 300000;
+		const end = Date.now() + 3000000;
 
 		for (let last = Buffer.alloc(0); ;) {
 			await page.frame();

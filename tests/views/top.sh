@@ -58,7 +58,7 @@ cat >top.py <<'END'
 import atexit, fcntl, os, pty, select, signal, struct, subprocess, sys, termios, time
 vgtool = os.environ["VGTOOL"]
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
-DEADLINE_S = 120
+DEADLINE_S = 3000 # as life_s in tests/lib.sh
 
 def fail(text):
     print("FAIL: " + text)
