@@ -5,8 +5,8 @@
 #include "profile/chunk.h"
 #include "profile/model.h"
 
-/* The state of vg_profile_read(), shared by reader.c, stream.c and reading.c only.  At the begin of a profile, all
- * members but the first two are 0. */
+/* The state of vg_profile_read(), used by reader.c, stream.c and reading.c only.  A vg_stream has one.  At the begin of
+ * a profile, all members but the first two are 0. */
 struct vg_reader {
 	struct vg_profile *profile;
 	const unsigned char *bytes;  /* of the file */

@@ -81,6 +81,8 @@ void vg_status_end(struct vg_status *status, uint64_t lost, uint64_t skipped)
 {
 	const struct vg_recorder *recorder = &status->recording->recorder;
 
+	if (status->fd < 0)
+		return;
 	progress_write(status);
 	line_write(status, END_WAIT_MS, "end %" PRIu64 " %" PRIu64 " %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n",
 		   elapsed_ms(status), recorder->samples, recorder->threads, recorder->writer.file_bytes, lost, skipped,

@@ -131,6 +131,7 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 		task->in_profiles &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
 	vg_flight_close(&recording->flight);
+	recording->recorder.writer.take = NULL;
 	vg_intern_free(&recording->remote_labels);
 	vg_recorder_free(&recording->recorder);
 	vg_perf_map_close(&recording->perf_map);

@@ -55,9 +55,9 @@ void vg_session_tick(struct vg_session *session);
  * Returns 0, -ESRCH if the process has ended, or another negative errno. */
 int vg_session_scan(struct vg_session *session);
 
-/* Takes one sample of this thread for this recording now; of every thread if tid is 0.  Other threads are not read.
- * Returns 0, -ESRCH if there is no such thread, -ENOSPC if it is one of the threads beyond max_threads, or -EINVAL if
- * the recording is of another thread. */
+/* Takes one sample of this thread for this recording now; of every thread if tid is 0.  With a tid, other threads are
+ * not read.  Returns 0, -ESRCH if there is no such thread, -ENOSPC if it is one of the threads beyond max_threads, or
+ * -EINVAL if the recording is of another thread. */
 int vg_session_sample(struct vg_session *session, struct vg_recording *recording, pid_t tid);
 
 /* Stops the recording if it is live; `reason` is static text.  Completes its file if that is not complete.  Returns 0,

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/process_file.h"
 #include "vignetted/session/account.h"
 #include "vignetted/session/recording.h"
 
@@ -100,7 +99,7 @@ static void thread_begin(struct vg_session *session, struct vg_task *task, vg_re
 	task->found_running_ns = status.state == 'R' ? vg_now_ns() : 0;
 	/* Use the id in the program's own pid namespace, because the program's logs have that id. */
 	if (session->target.in_inner_namespace)
-		thread.tid = vg_process_own_pid(task->tid) ?: task->tid;
+		thread.tid = vg_task_namespace_tid(&session->tasks, task->tid);
 	begin_ns = begin_ns_of(session, &status, now_ns);
 	if (task->copy.bytes == 0)
 		task->copy.bytes = SNAPSHOT_FIRST_BYTES;

@@ -749,7 +749,9 @@ uint64_t vg_events_interval_at(struct vg_events *events, const struct vg_task *t
 
 void vg_events_finish(struct vg_events *events, uint64_t until_ns)
 {
-	for (uint32_t i = 0; i < lanes_used(events); i++) {
+	uint32_t used = lanes_used(events);
+
+	for (uint32_t i = 0; i < used; i++) {
 		uint64_t head = atomic_load(&events->shared->lanes[i].head), left = head - events->lanes[i].tail;
 
 		for (left = left < VG_LANE_RECORDS ? left : VG_LANE_RECORDS; left > 0; left--)

@@ -66,7 +66,8 @@ struct vg_events {
 int vg_events_open(struct vg_events *events, int fd, bool overwrite);
 void vg_events_close(struct vg_events *events);
 
-/* Begins the session at begin_ns (CLOCK_MONOTONIC).  Skips the records that are already in the ring. */
+/* Begins the session at begin_ns (CLOCK_MONOTONIC).  Skips the records that are already in the ring.  Call it before
+ * the functions below. */
 void vg_events_begin(struct vg_events *events, uint64_t begin_ns);
 
 /* A recording begins or ends.  Events that are drained between the two calls go to its profile. */

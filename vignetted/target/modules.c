@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -275,7 +274,8 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 	}
 	free(head.line);
 	free(line);
-	return rc != 0 ? rc : ferror(maps) ? -ESRCH : 0;
+	/* getline(3) fails without an error of the file if it gets no memory. */
+	return rc != 0 ? rc : ferror(maps) ? -ESRCH : feof(maps) ? 0 : -ENOMEM;
 }
 
 int vg_modules_refresh(struct vg_modules *modules)

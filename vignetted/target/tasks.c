@@ -389,3 +389,25 @@ int vg_task_cpu(pid_t tid)
 		at = strchr(at + 1, ' ');
 	return at != NULL ? (int)strtol(at, NULL, 10) : -1;
 }
+
+pid_t vg_task_namespace_tid(const struct vg_tasks *tasks, pid_t tid)
+{
+	int fd = task_file_open(tasks, tid, "status");
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	char line[256];
+	pid_t own = tid;
+
+	if (file == NULL && fd >= 0)
+		close(fd);
+	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+		char *last = strrchr(line, '\t');
+
+		if (strncmp(line, "NSpid:", 6) == 0 && last != NULL) {
+			own = (pid_t)strtol(last, NULL, 10);
+			break;
+		}
+	}
+	if (file != NULL)
+		fclose(file);
+	return own;
+}

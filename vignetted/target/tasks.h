@@ -206,4 +206,7 @@ uint64_t vg_schedstat_queued_ns(int fd);
 /* The CPU that a thread of any process was last on (field 39 in proc(5)).  -1: the thread has exited. */
 int vg_task_cpu(pid_t tid);
 
+/* The thread's tid in its innermost pid namespace; `tid` itself if that is not known. */
+pid_t vg_task_namespace_tid(const struct vg_tasks *tasks, pid_t tid);
+
 #endif

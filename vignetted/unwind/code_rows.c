@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/unwind/code_rows.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "vignetted/unwind/code.h"
