@@ -76,7 +76,7 @@ struct vgctl_options {
 	                                because a program can put anything into a name */
 	uint64_t max_memory_bytes;   /* limit of the helper's address space, at least 32 MiB */
 	unsigned int max_threads;    /* limit of threads that are sampled at a time; further threads are only counted */
-	unsigned int unused[2];      /* of no effect; earlier versions of this header had limits here */
+	unsigned int unused[2];      /* of no effect; limits for earlier versions of the library, which refuse 0 */
 	int stop_always;             /* 1: stop running threads for each sample, even where timer samples
 	                                are possible */
 	int events_overwrite;        /* 1: if there is no room for a new event, it overwrites the thread's oldest event.
@@ -98,7 +98,7 @@ struct vgctl_options {
 #define VGCTL_OPTIONS_INIT \
 	{ sizeof(struct vgctl_options), VGCTL_RATE_AUTO, VGCTL_WALL, 16384, 24 * 60 * 60, \
 	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0, 0, \
-	  UINT64_C(1) << 30, 16384, { 0, 0 }, 0, 0, \
+	  UINT64_C(1) << 30, 16384, { 16384, 1024 }, 0, 0, \
 	  0, UINT64_C(64) << 20, 0, NULL, 4, NULL, 0 }
 
 /* Does what VGCTL_OPTIONS_INIT does, for languages without it.  `size` is the size of the caller's structure in bytes.
