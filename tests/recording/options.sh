@@ -175,9 +175,10 @@ thread.join()
 END
 # On a busy machine the helper may get no CPU while the thread lives.
 two_threads() {
-	timeout $life_s "$VIGNETTED" --rate 997 -o two.vgp -- /usr/bin/python3 two.py 2>log || fail "two threads: $(cat log)"
+	some_recorded --rate 997 -o two.vgp -- /usr/bin/python3 two.py || return 1
 	[ "$(info two.vgp threads)" = 2 ]
 }
 again "a recording of two threads" two_threads
 samples=$(info two.vgp samples)
-grep -q "two.vgp: $samples samples of 2 threads" log || fail "two.vgp has $samples samples, but: $(cat log)"
+grep -q "two.vgp: $samples samples of 2 threads" "$dir/log.recorded" ||
+	fail "two.vgp has $samples samples, but: $(cat "$dir/log.recorded")"

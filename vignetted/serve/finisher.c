@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/process_file.h"
 
 struct answer {
@@ -42,12 +43,9 @@ static bool end_signal_is_pending(pid_t helper)
 /* The helper's CPU time.  0: unknown. */
 static uint64_t cpu_used_ns(pid_t helper)
 {
-	struct timespec used = { 0 };
 	clockid_t clock;
 
-	if (clock_getcpuclockid(helper, &clock) == 0)
-		clock_gettime(clock, &used);
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	return clock_getcpuclockid(helper, &clock) == 0 ? vg_clock_ns(clock) : 0;
 }
 
 static bool is_running(pid_t helper)

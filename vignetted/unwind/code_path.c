@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/unwind/code_path.h"
 
-
 /* Larger distances from the first stack pointer are not believed. */
 enum { WORD_BYTES = 8, FRAME_MAX_BYTES = 1 << 20 };
 
